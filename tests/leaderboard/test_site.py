@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -214,6 +215,51 @@ def test_an_agents_file_says_how_it_was_trained(tmp_path: Path) -> None:
     said = policy_facts(file)
     for name in ("Algorithm", "Trained in", "Trace, by content hash", "Command"):
         assert f"{name}{said[name]}" in text
+
+
+def test_a_path_that_a_submitter_names_is_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text would be published, and some paths never end."""
+    private = tmp_path / "private" / "mine.json"
+    private.parent.mkdir()
+    save_heuristic(Young(), private, about={"password": "hush"})
+    stated = {"name": "mine.json", "sha256": file_sha256(private)}
+    of = {"young": {"Checkpoint-v1": stated, "Lineage-v1": stated}}
+    folder = board(tmp_path / "board" / "team-a", "young", files=of)
+    manifest = json.loads((folder / "submission.json").read_text())
+    manifest["policies"][0]["specs"] = dict.fromkeys(ENVS, str(private))
+    (folder / "submission.json").write_text(json.dumps(manifest))
+    opened = list[Path]()
+    monkeypatch.setattr(
+        "failgym.leaderboard.site.policy_files.file_sha256",
+        lambda path: opened.append(path) or file_sha256(path),
+    )
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    written(tmp_path / "board", tmp_path / "site", policy_files=[shelf])
+    text = Reader(tmp_path / "site" / "submissions" / "team-a.html").text
+    assert opened == []
+    assert "hush" not in text
+    assert "mine.json is not at hand" in text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
+def test_of_the_hosts_folders_only_regular_files_of_a_policys_size_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, shelf = stored_with_file(tmp_path)
+    page = tmp_path / "site" / "submissions" / "team-a.html"
+    (shelf / "mine.json").rename(tmp_path / "elsewhere.json")
+    for make in (os.symlink, lambda _, at: os.mkfifo(at)):
+        make(tmp_path / "elsewhere.json", shelf / "mine.json")
+        written(tmp_path / "board", tmp_path / "site", policy_files=[tmp_path / "shelf"])
+        assert "mine.json is not at hand" in Reader(page).text
+        (shelf / "mine.json").unlink()
+    (tmp_path / "elsewhere.json").rename(shelf / "mine.json")
+    monkeypatch.setattr("failgym.leaderboard.site.policy_files.MOST_BYTES", {".json": 10})
+    written(tmp_path / "board", tmp_path / "site", policy_files=[tmp_path / "shelf"])
+    assert "mine.json is not at hand" in Reader(page).text
 
 
 def test_a_file_that_cannot_be_read_says_why_and_not_where(tmp_path: Path) -> None:
