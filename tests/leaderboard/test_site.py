@@ -176,6 +176,22 @@ def test_proofs_are_the_hosts(folder: Path, tmp_path: Path) -> None:
     assert "verified" not in other.replace("unverified", "")
 
 
+def test_another_teams_policy_of_the_same_name_changes_no_page(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its training run would be one more of team-a's agent, with the board's weakest badge."""
+    out = tmp_path / "site"
+    written(folder, out)
+    before = files(out)
+    rival = entry("ppo", "agent", 7)
+    rival = replace(rival, specs=dict.fromkeys(ENVS, "ppo"))
+    made = submission(results({("ppo", 7): 0.0}, envs=ENVS, slices=6), [rival])
+    store(replace(made, digest="5f" * 32), folder / "rival")
+    said = invoke(capsys, folder, "--out", out)
+    assert "policy 'ppo' is in rival and in team-a: expected names of one submission each" in said
+    assert files(out) == before
+
+
 def stored_with_file(tmp_path: Path) -> tuple[Path, Path]:
     """A submission whose policy has a file, which lies in another folder."""
     shelf = tmp_path / "shelf" / "deep"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.page import rows_of, write_page
+from failgym.leaderboard.site.html import legible
 from failgym.leaderboard.site.policy_files import Describe, PolicyFiles
 from failgym.leaderboard.site.site_folder import INDEX, known_files, write_files
 from failgym.leaderboard.site.submission_page import submission_page
@@ -46,7 +47,7 @@ def write_site(
 
     Raises:
         ValueError: naming the file or policy, if submissions are malformed or do not belong
-            together, or `out` holds what failgym did not write.
+            together, if two of them name a policy alike, or `out` holds what failgym did not write.
         OSError: if a file cannot be written.
     """
     known = known_files(out)
@@ -78,7 +79,22 @@ def _check_apart(folders: Sequence[Path], out: Path) -> None:
 
 
 def _check_names(submissions: Sequence[SubmissionRead]) -> None:
-    """Refuse two submissions with one page. Raises ValueError."""
+    """Refuse two submissions with one page, or with policies of one name.
+
+    Training runs of one name are one policy of the board: somebody else's would change a team's
+    scores, and take its badge.
+
+    Raises:
+        ValueError: naming them.
+    """
     for address, count in Counter(one.address for one in submissions).items():
         if count > 1:
             raise ValueError(f"{address}: {count} submissions would have this page")
+    whose: dict[str, str] = {}
+    for one in submissions:
+        for policy in one.about.policies:
+            if (other := whose.setdefault(policy.name, one.name)) != one.name:
+                raise ValueError(
+                    f"policy {policy.name!r} is in {legible(other)} and in {legible(one.name)}:"
+                    " expected names of one submission each; merge the two if they are one team's"
+                )
