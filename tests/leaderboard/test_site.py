@@ -342,6 +342,70 @@ def test_what_failgym_did_not_write_is_not_replaced(
     assert (tmp_path / "keep.txt").read_text() == "kept"
 
 
+def everything(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def pages_in_a_submission_of_that_name(top: Path) -> tuple[Path, Path]:
+    board(top / "submissions", "young")
+    board(top / "team-b", EVIL)
+    return top, top
+
+
+def pages_beside_submissions(top: Path) -> tuple[Path, Path]:
+    board(top / "submissions" / "team-a", "young")
+    return top / "submissions", top
+
+
+def pages_linked_elsewhere(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "else").mkdir()
+    (top / "site").mkdir()
+    (top / "site" / "submissions").symlink_to("../else")
+    return top / "board", top / "site"
+
+
+def pages_linked_into_a_submission(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "site").mkdir()
+    (top / "site" / "submissions").symlink_to("../board/team-a")
+    return top / "board", top / "site"
+
+
+def site_linked_into_a_submission(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "site").symlink_to("board/team-a")
+    return top / "board", top / "site"
+
+
+def site_among_policies(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "shelf").mkdir()
+    return top / "board", top / "shelf" / "site"
+
+
+@pytest.mark.parametrize(
+    "lay",
+    [
+        pages_in_a_submission_of_that_name,
+        pages_beside_submissions,
+        pages_linked_elsewhere,
+        pages_linked_into_a_submission,
+        site_linked_into_a_submission,
+        site_among_policies,
+    ],
+)
+def test_nothing_is_written_into_what_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lay: Callable[[Path], tuple[Path, Path]]
+) -> None:
+    source, out = lay(tmp_path)
+    before = everything(tmp_path)
+    shelf = tmp_path / "shelf"
+    given = ["--policy-files", shelf] if shelf.is_dir() else []
+    assert ": not written" in invoke(capsys, source, "--out", out, *given)
+    assert everything(tmp_path) == before
+
+
 def test_a_site_that_was_begun_is_finished(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
