@@ -247,10 +247,12 @@ def test_a_path_that_a_submitter_names_is_never_opened(
     manifest["policies"][0]["specs"] = dict.fromkeys(ENVS, str(private))
     (folder / "submission.json").write_text(json.dumps(manifest))
     opened = list[Path]()
-    monkeypatch.setattr(
-        "failgym.leaderboard.site.policy_files.file_sha256",
-        lambda path: opened.append(path) or file_sha256(path),
-    )
+
+    def noted(path: Path) -> str:
+        opened.append(path)
+        return file_sha256(path)
+
+    monkeypatch.setattr("failgym.leaderboard.site.policy_files.file_sha256", noted)
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     written(tmp_path / "board", tmp_path / "site", policy_files=[shelf])
@@ -267,8 +269,11 @@ def test_of_the_hosts_folders_only_regular_files_of_a_policys_size_are_read(
     _, shelf = stored_with_file(tmp_path)
     page = tmp_path / "site" / "submissions" / "team-a.html"
     (shelf / "mine.json").rename(tmp_path / "elsewhere.json")
-    for make in (os.symlink, lambda _, at: os.mkfifo(at)):
-        make(tmp_path / "elsewhere.json", shelf / "mine.json")
+    for link in (True, False):
+        if link:
+            (shelf / "mine.json").symlink_to(tmp_path / "elsewhere.json")
+        else:
+            os.mkfifo(shelf / "mine.json")
         written(tmp_path / "board", tmp_path / "site", policy_files=[tmp_path / "shelf"])
         assert "mine.json is not at hand" in Reader(page).text
         (shelf / "mine.json").unlink()
@@ -404,6 +409,22 @@ def test_nothing_is_written_into_what_is_read(
     given = ["--policy-files", shelf] if shelf.is_dir() else []
     assert ": not written" in invoke(capsys, source, "--out", out, *given)
     assert everything(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are text here")
+def test_a_link_to_a_name_that_is_no_text_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = os.fsencode(board(tmp_path / "x", "young"))
+    try:
+        os.rename(made, made + b"\xff")
+    except OSError:
+        pytest.skip("the file system knows no such names")
+    (tmp_path / "board").mkdir()
+    os.symlink(made + b"\xff", os.fsencode(tmp_path / "board" / "team"))
+    said = invoke(capsys, tmp_path / "board", "--out", tmp_path / "site")
+    assert "team: leads to 'x\\udcff', expected a name in UTF-8" in said
+    assert not (tmp_path / "site").exists()
 
 
 def test_a_site_that_was_begun_is_finished(

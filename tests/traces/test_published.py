@@ -39,8 +39,9 @@ from failgym.traces.published.client import Client, _Redirects
 from tests.traces.file_server import FileServer, Served, serving
 from tests.traces.real_data import google_2011, real
 
-CONTENT = random.Random(1).randbytes(1_000_003)
-OTHER = random.Random(2).randbytes(1_000_003)
+GZIP = b"\x1f\x8b"
+CONTENT = GZIP + random.Random(1).randbytes(1_000_001)
+OTHER = GZIP + random.Random(2).randbytes(1_000_001)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 SIZE = len(CONTENT)
 DOCS = Path(__file__).parents[2] / "docs" / "traces.md"
@@ -303,7 +304,7 @@ def test_a_redirect_does_not_leave_what_is_encrypted() -> None:
 
 def test_shards_are_fetched_until_there_are_no_more(server: FileServer, tmp_path: Path) -> None:
     for number in range(3):
-        server.files[f"events-{number:012d}.gz"] = Served.google(CONTENT[number:])
+        server.files[f"events-{number:012d}.gz"] = Served.google(CONTENT[: SIZE - number])
     trace = replace(
         published(server),
         shards=(Shards("t/events-{:012d}.gz", f"{server.address}/events-{{:012d}}.gz"),),
@@ -319,6 +320,43 @@ def test_shards_are_fetched_until_there_are_no_more(server: FileServer, tmp_path
         fetch(trace, tmp_path / "none", client=Waits().client)
     with pytest.raises(ValueError, match=r"fits no file of tiny, such as t/events-0{12}\.gz"):
         fetch(trace, tmp_path, only=["x*"])
+
+
+ODD = {
+    "a date of no calendar": (503, {"Retry-After": f"1 Jan {'9' * 20} 00:00:00 GMT"}, "503"),
+    "a zone of no clock": (503, {"Retry-After": "Mon, 01 Jan 2035 00:00:00 +9999999999999"}, "503"),
+    "a number of no wait": (503, {"Retry-After": "9" * 5000}, "come back in inf s"),
+    "no address": (302, {"Location": "http://[bad"}, "cannot be asked for"),
+    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be asked for"),
+    "no length": (200, {"Content-Length": "9" * 5000}, "states a length of '9999"),
+    "no part": (206, {"Content-Range": f"bytes 0-{'9' * 5000}/{'9' * 5000}"}, "another part"),
+    "no content": (204, {}, "the server says 204 No Content, expected a file"),
+    "nothing": (200, {}, "nothing came"),
+    "a log-in": (200, {"Content-Type": "text/html; charset=utf-8"}, r"a web page \(text/html\)"),
+}
+
+
+@pytest.mark.parametrize(("status", "headers", "said"), ODD.values(), ids=ODD)
+def test_an_odd_answer_is_a_line_with_the_address(
+    server: FileServer, tmp_path: Path, status: int, headers: dict[str, str], said: str
+) -> None:
+    server.files["a.gz"] = Served(CONTENT, first=[(status, dict(headers))] * 9)
+    with pytest.raises(FetchError, match=rf"^{server.address}/a\.gz: .*{said}") as raised:
+        get(server, tmp_path, ("a.gz", None, None))
+    assert "\n" not in str(raised.value)
+    assert names(tmp_path) == ["SOURCE.txt"]
+
+
+@pytest.mark.parametrize("end", [".gz", ".xz", ".bz2", ".zip"])
+def test_what_is_no_archive_is_not_kept_under_the_name_of_one(
+    server: FileServer, tmp_path: Path, end: str
+) -> None:
+    server.files[f"a{end}"] = Served.google(b"<html>log in</html>")
+    with pytest.raises(FetchError, match=rf"a\{end}: is no \{end} file, it begins with b'<html>"):
+        get(server, tmp_path, (f"a{end}", None, None))
+    assert names(tmp_path) == ["SOURCE.txt"]
+    suffixes = {Path(file.path).suffix for one in PUBLISHED.values() for file in one.files}
+    assert suffixes <= {".gz", ".xz", ".bz2", ".zip", ".json"}
 
 
 def test_files_come_one_after_the_other(server: FileServer, tmp_path: Path) -> None:
@@ -373,7 +411,8 @@ def test_a_file_of_which_nothing_is_known_is_checked_with_the_server(
     for served, by in ((Served(CONTENT), "size"), (Served.google(CONTENT), "server")):
         server.files["a.gz"] = replace(served, first=[(503, {"Retry-After": "1"})])
         (tmp_path / "SHA256SUMS").unlink(missing_ok=True)
-        assert get(server, tmp_path, known) == [Fetched("a.gz", SIZE, SHA256, by)]
+        [found] = get(server, tmp_path, known)
+        assert (found.size, found.sha256, found.checked) == (SIZE, SHA256, by)
     assert set(server.methods) == {"HEAD"}, "it is not fetched for that"
 
 
@@ -448,8 +487,12 @@ def test_lists_of_others_are_not_replaced(
     assert server.asked == []
 
 
+def pipe(_: Path, at: Path) -> None:
+    os.mkfifo(at)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
-@pytest.mark.parametrize("make", [os.symlink, os.link, lambda _, at: os.mkfifo(at)])
+@pytest.mark.parametrize("make", [os.symlink, os.link, pipe])
 def test_a_part_is_never_written_through_a_link(
     server: FileServer, tmp_path: Path, make: Any
 ) -> None:

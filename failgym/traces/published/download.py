@@ -44,8 +44,11 @@ Stated = dict[Literal["sha256", "md5"], str]
 """Hashes of a whole file by their kinds [hexadecimal]."""
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Follow no link, and do not wait for a reader of a pipe; where a system has neither, nothing."""
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-_WHOLE = re.compile(r"bytes \*/(\d+)")
+_NUMBER = r"[0-9]{1,18}"
+_RANGE = re.compile(rf"bytes ({_NUMBER})-{_NUMBER}/({_NUMBER}|\*)")
+_WHOLE = re.compile(rf"bytes \*/({_NUMBER})")
+PACKED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".bz2": b"BZh", ".zip": b"PK"}
+"""What files of a kind begin with, by the end of their names."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +212,7 @@ def _told(file: PublishedFile, client: Client) -> tuple[int | None, Stated]:
             with client.open(file.url, _accepted(file), "HEAD") as answer:
                 whole = answer.headers.get("Content-Encoding", "identity") == "identity"
                 whole = whole or file.url.endswith(".gz")
-                length = answer.headers.get("Content-Length", "") if whole else ""
-                size = int(length) if length.isdecimal() else None
+                size = _length(file, answer.headers) if whole else None
                 return size, _stated(answer.headers, whole=whole)
         except Stopped as stopped:
             tried += 1
@@ -330,8 +332,9 @@ def _begin(
     coding = headers.get("Content-Encoding", "identity")
     if coding != "identity" and not (coding == "gzip" and file.url.endswith(".gz")):
         raise FetchError(f"{file.url}: comes as {coding}, expected the file as it is")
-    length = headers.get("Content-Length")
-    total = int(length) if length is not None and length.isdecimal() else None
+    if headers.get_content_type() == "text/html":  # of an error, or of a network's log-in
+        raise FetchError(f"{file.url}: comes as a web page (text/html), expected a file")
+    total = _length(file, headers)
     if answer.status == 206:
         part = _RANGE.fullmatch(headers.get("Content-Range", ""))
         if part is None or int(part[1]) != start:
@@ -355,10 +358,21 @@ def _begin(
     return start
 
 
+def _length(file: PublishedFile, headers: Any) -> int | None:
+    """`Content-Length` [bytes]; None if the server states none. Raises FetchError."""
+    length: str | None = headers.get("Content-Length")
+    if length is None:
+        return None
+    if not re.fullmatch(_NUMBER, length):
+        raise FetchError(f"{file.url}: states a length of {length[:40]!r}, expected bytes")
+    return int(length)
+
+
 def _version(headers: Any) -> str:
     """What tells versions of a file apart: a strong `ETag`, else `Last-Modified`."""
     tag: str = headers.get("ETag", "")
-    return tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    version: str = tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    return version if version.isprintable() and len(version) < 1_000 else ""
 
 
 def _stated(headers: Any, *, whole: bool) -> Stated:
@@ -405,6 +419,7 @@ def _check(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
                 f"{file.url}: its SHA-256 is {found.sha256}, expected {file.sha256}: not kept"
             )
         return found, "sha256"
+    _check_kind(file, partial.path)
     for name, stated in partial.stated.items():
         if getattr(found, name) != stated:
             raise FetchError(
@@ -414,6 +429,17 @@ def _check(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
     if partial.stated:
         return found, "server"
     return found, "nothing" if partial.total is None else "size"
+
+
+def _check_kind(file: PublishedFile, path: Path) -> None:
+    """Refuse nothing at all, and what is no archive under the name of one. Raises FetchError."""
+    with path.open("rb") as came:
+        begins = came.read(8)
+    if not begins:
+        raise FetchError(f"{file.url}: nothing came")
+    kind = Path(file.path).suffix
+    if not begins.startswith(PACKED.get(kind, b"")):
+        raise FetchError(f"{file.url}: is no {kind} file, it begins with {begins!r}: not kept")
 
 
 def _check_or_remove(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:

@@ -297,6 +297,19 @@ def test_a_trace_without_a_complete_row_is_refused_as_in_memory(tmp_path: Path) 
         import_google_2019(source, tmp_path / "t", partitions=3)
 
 
+def test_what_fetch_writes_into_a_tables_folder_is_passed_over(tmp_path: Path) -> None:
+    source = export(tmp_path / "cell", rows_of_a_cell(10))
+    usage = source / "instance_usage"
+    usage.mkdir()
+    for file in source.glob("instance_usage-*"):
+        file.rename(usage / file.name)
+    whole = read_google_2019(source)
+    for folder in (source, usage):
+        (folder / "SHA256SUMS").write_text(f"{'0' * 64}  x\n")
+        (folder / "SOURCE.txt").write_text("x: y\n")
+    assert check_equal(source, tmp_path / "t").content_hash == whole.content_hash
+
+
 KILLED = """
 import sys
 from pathlib import Path
