@@ -23,7 +23,7 @@ CHECKS = {
     "server": "hash as the server states it",
     "size": "length as the server states it; nobody states a hash",
     "nothing": "not checked: the server states neither hash nor length",
-    None: "was there",
+    None: "was there, and is whole",
 }
 """What is said of a file that was fetched."""
 MEGA = 1e6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -175,6 +176,22 @@ def test_proofs_are_the_hosts(folder: Path, tmp_path: Path) -> None:
     assert "verified" not in other.replace("unverified", "")
 
 
+def test_another_teams_policy_of_the_same_name_changes_no_page(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its training run would be one more of team-a's agent, with the board's weakest badge."""
+    out = tmp_path / "site"
+    written(folder, out)
+    before = files(out)
+    rival = entry("ppo", "agent", 7)
+    rival = replace(rival, specs=dict.fromkeys(ENVS, "ppo"))
+    made = submission(results({("ppo", 7): 0.0}, envs=ENVS, slices=6), [rival])
+    store(replace(made, digest="5f" * 32), folder / "rival")
+    said = invoke(capsys, folder, "--out", out)
+    assert "policy 'ppo' is in rival and in team-a: expected names of one submission each" in said
+    assert files(out) == before
+
+
 def stored_with_file(tmp_path: Path) -> tuple[Path, Path]:
     """A submission whose policy has a file, which lies in another folder."""
     shelf = tmp_path / "shelf" / "deep"
@@ -214,6 +231,56 @@ def test_an_agents_file_says_how_it_was_trained(tmp_path: Path) -> None:
     said = policy_facts(file)
     for name in ("Algorithm", "Trained in", "Trace, by content hash", "Command"):
         assert f"{name}{said[name]}" in text
+
+
+def test_a_path_that_a_submitter_names_is_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text would be published, and some paths never end."""
+    private = tmp_path / "private" / "mine.json"
+    private.parent.mkdir()
+    save_heuristic(Young(), private, about={"password": "hush"})
+    stated = {"name": "mine.json", "sha256": file_sha256(private)}
+    of = {"young": {"Checkpoint-v1": stated, "Lineage-v1": stated}}
+    folder = board(tmp_path / "board" / "team-a", "young", files=of)
+    manifest = json.loads((folder / "submission.json").read_text())
+    manifest["policies"][0]["specs"] = dict.fromkeys(ENVS, str(private))
+    (folder / "submission.json").write_text(json.dumps(manifest))
+    opened = list[Path]()
+
+    def noted(path: Path) -> str:
+        opened.append(path)
+        return file_sha256(path)
+
+    monkeypatch.setattr("failgym.leaderboard.site.policy_files.file_sha256", noted)
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    written(tmp_path / "board", tmp_path / "site", policy_files=[shelf])
+    text = Reader(tmp_path / "site" / "submissions" / "team-a.html").text
+    assert opened == []
+    assert "hush" not in text
+    assert "mine.json is not at hand" in text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
+def test_of_the_hosts_folders_only_regular_files_of_a_policys_size_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, shelf = stored_with_file(tmp_path)
+    page = tmp_path / "site" / "submissions" / "team-a.html"
+    (shelf / "mine.json").rename(tmp_path / "elsewhere.json")
+    for link in (True, False):
+        if link:
+            (shelf / "mine.json").symlink_to(tmp_path / "elsewhere.json")
+        else:
+            os.mkfifo(shelf / "mine.json")
+        written(tmp_path / "board", tmp_path / "site", policy_files=[tmp_path / "shelf"])
+        assert "mine.json is not at hand" in Reader(page).text
+        (shelf / "mine.json").unlink()
+    (tmp_path / "elsewhere.json").rename(shelf / "mine.json")
+    monkeypatch.setattr("failgym.leaderboard.site.policy_files.MOST_BYTES", {".json": 10})
+    written(tmp_path / "board", tmp_path / "site", policy_files=[tmp_path / "shelf"])
+    assert "mine.json is not at hand" in Reader(page).text
 
 
 def test_a_file_that_cannot_be_read_says_why_and_not_where(tmp_path: Path) -> None:
@@ -278,6 +345,86 @@ def test_what_failgym_did_not_write_is_not_replaced(
         written(folder, out)
     assert files(out) == before
     assert (tmp_path / "keep.txt").read_text() == "kept"
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def pages_in_a_submission_of_that_name(top: Path) -> tuple[Path, Path]:
+    board(top / "submissions", "young")
+    board(top / "team-b", EVIL)
+    return top, top
+
+
+def pages_beside_submissions(top: Path) -> tuple[Path, Path]:
+    board(top / "submissions" / "team-a", "young")
+    return top / "submissions", top
+
+
+def pages_linked_elsewhere(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "else").mkdir()
+    (top / "site").mkdir()
+    (top / "site" / "submissions").symlink_to("../else")
+    return top / "board", top / "site"
+
+
+def pages_linked_into_a_submission(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "site").mkdir()
+    (top / "site" / "submissions").symlink_to("../board/team-a")
+    return top / "board", top / "site"
+
+
+def site_linked_into_a_submission(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "site").symlink_to("board/team-a")
+    return top / "board", top / "site"
+
+
+def site_among_policies(top: Path) -> tuple[Path, Path]:
+    board(top / "board" / "team-a", "young")
+    (top / "shelf").mkdir()
+    return top / "board", top / "shelf" / "site"
+
+
+@pytest.mark.parametrize(
+    "lay",
+    [
+        pages_in_a_submission_of_that_name,
+        pages_beside_submissions,
+        pages_linked_elsewhere,
+        pages_linked_into_a_submission,
+        site_linked_into_a_submission,
+        site_among_policies,
+    ],
+)
+def test_nothing_is_written_into_what_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lay: Callable[[Path], tuple[Path, Path]]
+) -> None:
+    source, out = lay(tmp_path)
+    before = everything(tmp_path)
+    shelf = tmp_path / "shelf"
+    given = ["--policy-files", shelf] if shelf.is_dir() else []
+    assert ": not written" in invoke(capsys, source, "--out", out, *given)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are text here")
+def test_a_link_to_a_name_that_is_no_text_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = os.fsencode(board(tmp_path / "x", "young"))
+    try:
+        os.rename(made, made + b"\xff")
+    except OSError:
+        pytest.skip("the file system knows no such names")
+    (tmp_path / "board").mkdir()
+    os.symlink(made + b"\xff", os.fsencode(tmp_path / "board" / "team"))
+    said = invoke(capsys, tmp_path / "board", "--out", tmp_path / "site")
+    assert "team: leads to 'x\\udcff', expected a name in UTF-8" in said
+    assert not (tmp_path / "site").exists()
 
 
 def test_a_site_that_was_begun_is_finished(

@@ -24,6 +24,8 @@ class Served:
     """its `ETag`; "" for none"""
     ranges: bool = True
     """does the server know `Range`?"""
+    heeds: bool = True
+    """does it heed `If-Range`?"""
     lengths: bool = True
     """does it state the length?"""
     md5: bytes | None = None
@@ -46,6 +48,8 @@ class FileServer:
     address: str = ""
     files: dict[str, Served] = field(default_factory=dict[str, Served])
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list[Any])
+    methods: list[str] = field(default_factory=list[str])
+    """of what was asked for"""
     at_once: int = 0
     """the most requests that were answered at one time"""
 
@@ -65,11 +69,15 @@ def serving() -> Generator[FileServer]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             with lock:
                 now[0] += 1
                 found.at_once = max(found.at_once, now[0])
                 found.asked.append((self.path, dict(self.headers.items())))
+                found.methods.append(self.command)
             try:
                 self._answer(found.files.get(self.path.removeprefix("/")))
             finally:
@@ -87,7 +95,9 @@ def serving() -> Generator[FileServer]:
                 return
             start, total = self._start(file), len(file.content)
             if start >= total > 0:
-                self._head(416, {"Content-Range": f"bytes */{total}", "Content-Length": "0"})
+                told = {"ETag": file.version} if file.version else {}
+                whole = {"Content-Range": f"bytes */{total}", "Content-Length": "0"}
+                self._head(416, whole | told)
                 return
             headers = {"ETag": file.version} if file.version else {}
             if file.lengths:
@@ -99,6 +109,8 @@ def serving() -> Generator[FileServer]:
             if start:
                 headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
             self._head(206 if start else 200, headers)
+            if self.command == "HEAD":
+                return
             end = start + file.cuts.pop(0) if file.cuts else total
             self.wfile.write(file.content[start:end])
 
@@ -107,7 +119,8 @@ def serving() -> Generator[FileServer]:
             if not file.ranges or asked is None:
                 return 0
             condition = self.headers.get("If-Range")
-            return int(asked[1]) if condition in (None, file.version) else 0
+            same = condition in (None, file.version) or not file.heeds
+            return int(asked[1]) if same else 0
 
         def _head(self, status: int, headers: dict[str, str]) -> None:
             self.send_response(status)

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,12 @@ from failgym.traces.published.client import Client, _Redirects
 from tests.traces.file_server import FileServer, Served, serving
 from tests.traces.real_data import google_2011, real
 
-CONTENT = random.Random(1).randbytes(1_000_003)
-OTHER = random.Random(2).randbytes(1_000_003)
+GZIP = b"\x1f\x8b"
+CONTENT = GZIP + random.Random(1).randbytes(1_000_001)
+OTHER = GZIP + random.Random(2).randbytes(1_000_001)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 SIZE = len(CONTENT)
+DOCS = Path(__file__).parents[2] / "docs" / "traces.md"
 
 
 @pytest.fixture
@@ -145,6 +147,30 @@ def test_a_file_that_was_changed_meanwhile_is_not_mixed(server: FileServer, tmp_
     assert server.asked[-1][1]["If-Range"] == '"1"'
     assert (tmp_path / "a.gz").read_bytes() == OTHER
     assert found.checked == "size"
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        Served(OTHER, version='"2"', heeds=False),
+        Served(OTHER[:-9], heeds=False),
+        Served(OTHER, version="", heeds=False),
+        Served(OTHER[:400_000], heeds=False),  # as long as what has come of the first
+        Served(OTHER[:400_000], version='"2"', heeds=False),
+    ],
+)
+def test_a_server_that_pays_no_heed_to_the_condition_mixes_nothing(
+    server: FileServer, tmp_path: Path, now: Served
+) -> None:
+    server.files["a.gz"] = Served(CONTENT, cuts=[400_000, *[0] * 9])
+    with pytest.raises(FetchError, match="given up"):
+        get(server, tmp_path, ("a.gz", None, None))
+    server.files["a.gz"] = now
+    came = list[int]()
+    get(server, tmp_path, ("a.gz", None, None), advance=came.append)
+    assert server.ranges()[-2:] == ["bytes=400000-", None]
+    assert (tmp_path / "a.gz").read_bytes() == now.content
+    assert sum(came) == len(now.content)
 
 
 def test_a_part_without_a_version_is_not_gone_on_with(server: FileServer, tmp_path: Path) -> None:
@@ -278,7 +304,7 @@ def test_a_redirect_does_not_leave_what_is_encrypted() -> None:
 
 def test_shards_are_fetched_until_there_are_no_more(server: FileServer, tmp_path: Path) -> None:
     for number in range(3):
-        server.files[f"events-{number:012d}.gz"] = Served.google(CONTENT[number:])
+        server.files[f"events-{number:012d}.gz"] = Served.google(CONTENT[: SIZE - number])
     trace = replace(
         published(server),
         shards=(Shards("t/events-{:012d}.gz", f"{server.address}/events-{{:012d}}.gz"),),
@@ -296,6 +322,43 @@ def test_shards_are_fetched_until_there_are_no_more(server: FileServer, tmp_path
         fetch(trace, tmp_path, only=["x*"])
 
 
+ODD = {
+    "a date of no calendar": (503, {"Retry-After": f"1 Jan {'9' * 20} 00:00:00 GMT"}, "503"),
+    "a zone of no clock": (503, {"Retry-After": "Mon, 01 Jan 2035 00:00:00 +9999999999999"}, "503"),
+    "a number of no wait": (503, {"Retry-After": "9" * 5000}, "come back in inf s"),
+    "no address": (302, {"Location": "http://[bad"}, "cannot be asked for"),
+    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be asked for"),
+    "no length": (200, {"Content-Length": "9" * 5000}, "states a length of '9999"),
+    "no part": (206, {"Content-Range": f"bytes 0-{'9' * 5000}/{'9' * 5000}"}, "another part"),
+    "no content": (204, {}, "the server says 204 No Content, expected a file"),
+    "nothing": (200, {}, "nothing came"),
+    "a log-in": (200, {"Content-Type": "text/html; charset=utf-8"}, r"a web page \(text/html\)"),
+}
+
+
+@pytest.mark.parametrize(("status", "headers", "said"), ODD.values(), ids=ODD)
+def test_an_odd_answer_is_a_line_with_the_address(
+    server: FileServer, tmp_path: Path, status: int, headers: dict[str, str], said: str
+) -> None:
+    server.files["a.gz"] = Served(CONTENT, first=[(status, dict(headers))] * 9)
+    with pytest.raises(FetchError, match=rf"^{server.address}/a\.gz: .*{said}") as raised:
+        get(server, tmp_path, ("a.gz", None, None))
+    assert "\n" not in str(raised.value)
+    assert names(tmp_path) == ["SOURCE.txt"]
+
+
+@pytest.mark.parametrize("end", [".gz", ".xz", ".bz2", ".zip"])
+def test_what_is_no_archive_is_not_kept_under_the_name_of_one(
+    server: FileServer, tmp_path: Path, end: str
+) -> None:
+    server.files[f"a{end}"] = Served.google(b"<html>log in</html>")
+    with pytest.raises(FetchError, match=rf"a\{end}: is no \{end} file, it begins with b'<html>"):
+        get(server, tmp_path, (f"a{end}", None, None))
+    assert names(tmp_path) == ["SOURCE.txt"]
+    suffixes = {Path(file.path).suffix for one in PUBLISHED.values() for file in one.files}
+    assert suffixes <= {".gz", ".xz", ".bz2", ".zip", ".json"}
+
+
 def test_files_come_one_after_the_other(server: FileServer, tmp_path: Path) -> None:
     files = [(f"part/{n}.gz", SIZE, SHA256) for n in range(5)]
     server.files.update({path: Served(CONTENT) for path, *_ in files})
@@ -310,6 +373,142 @@ def test_files_of_others_stay(server: FileServer, tmp_path: Path) -> None:
     with pytest.raises(FetchError, match=r"a\.gz: is there, and is not the file of .*not replaced"):
         get(server, tmp_path)
     assert (tmp_path / "a.gz").read_bytes() == b"mine"
+    assert server.asked == []
+
+
+def test_a_file_that_was_there_is_read(server: FileServer, tmp_path: Path) -> None:
+    """By the hash of the table, else by the list of what was fetched: its own bytes, each time."""
+    for known in (("a.gz", SIZE, SHA256), ("a.gz", None, None)):
+        out = tmp_path / str(known[1])
+        server.files["a.gz"] = Served(CONTENT)
+        get(server, out, known)
+        for now in (OTHER, CONTENT[:-1], b""):
+            (out / "a.gz").write_bytes(now)
+            before = content(out)
+            server.asked.clear()
+            with pytest.raises(FetchError, match=r"a\.gz: is there, and is not .*: not replaced"):
+                get(server, out, known)
+            assert (content(out), server.asked) == (before, [])
+
+
+def test_a_file_of_which_nothing_is_known_is_checked_with_the_server(
+    server: FileServer, tmp_path: Path
+) -> None:
+    known = ("a.gz", None, None)
+    path = tmp_path / "a.gz"
+    for served, now in (
+        (Served(CONTENT), CONTENT[:10]),
+        (Served.google(CONTENT), OTHER),
+        (Served(CONTENT, lengths=False), CONTENT),
+    ):
+        server.files["a.gz"] = served
+        path.write_bytes(now)
+        with pytest.raises(FetchError, match=r"a\.gz: is there, and .*: not replaced"):
+            get(server, tmp_path, known)
+        assert names(tmp_path) == ["SOURCE.txt", "a.gz"]
+        assert path.read_bytes() == now
+    path.write_bytes(CONTENT)
+    for served, by in ((Served(CONTENT), "size"), (Served.google(CONTENT), "server")):
+        server.files["a.gz"] = replace(served, first=[(503, {"Retry-After": "1"})])
+        (tmp_path / "SHA256SUMS").unlink(missing_ok=True)
+        [found] = get(server, tmp_path, known)
+        assert (found.size, found.sha256, found.checked) == (SIZE, SHA256, by)
+    assert set(server.methods) == {"HEAD"}, "it is not fetched for that"
+
+
+def test_traces_in_one_folder_are_each_cited(server: FileServer, tmp_path: Path) -> None:
+    server.files["a.gz"] = server.files["b.gz"] = Served(CONTENT)
+    get(server, tmp_path)
+    second = replace(
+        published(server, ("b.gz", None, None)),
+        name="second",
+        licence="of the second",
+        citation="the second",
+        remark="of two",
+    )
+    for _ in range(2):
+        fetch(second, tmp_path, client=Waits().client)
+        get(server, tmp_path)
+    said = (tmp_path / "SOURCE.txt").read_text()
+    for line in (
+        "licence: of the test",
+        "cite: the test",
+        "licence: of the second",
+        "note: of two",
+    ):
+        assert said.count(f"{line}\n") == 1
+    assert (tmp_path / "SHA256SUMS").read_text() == f"{SHA256}  a.gz\n{SHA256}  b.gz\n"
+
+
+def test_traces_whose_files_have_one_name_do_not_share_a_folder(
+    server: FileServer, tmp_path: Path
+) -> None:
+    """A file of the first would be taken for one of the second: nobody knows its hash."""
+    cells = [replace(PUBLISHED[f"google-2019-{cell}"], files=()) for cell in "ab"]
+    with pytest.raises(FetchError, match="404"):
+        fetch(cells[0], tmp_path, client=Elsewhere(server=server))
+    asked = len(server.asked)
+    with pytest.raises(FetchError, match=r"holds google-2019-a, whose files have the names"):
+        fetch(cells[1], tmp_path, client=Elsewhere(server=server))
+    assert len(server.asked) == asked
+    usage = PUBLISHED["google-2019-a-usage"]
+    with pytest.raises(FetchError, match="404"):
+        fetch(usage, tmp_path, client=Elsewhere(server=server))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere(Client):
+    """Asks the test's server whomever it should ask."""
+
+    server: FileServer
+    sleep: Callable[[float], None] = lambda _: None
+
+    def open(self, url: str, headers: Mapping[str, str], method: str = "GET") -> Any:
+        return super().open(f"{self.server.address}/{url.split('/', 3)[3]}", headers, method)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("SOURCE.txt", "my notes\n"),
+        ("SOURCE.txt", "a: b\npublished at: c\nlicence: d\ncite: e\n\nmy notes\n"),
+        ("SHA256SUMS", f"{SHA256} *b.bin\n# mine\n"),
+        ("SHA256SUMS", f"{SHA256}  a.gz\n"),
+    ],
+)
+def test_lists_of_others_are_not_replaced(
+    server: FileServer, tmp_path: Path, name: str, text: str
+) -> None:
+    server.files["a.gz"] = Served(CONTENT)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FetchError, match=rf"{name}: is not of failgym trace fetch: not replaced"):
+        get(server, tmp_path)
+    assert content(tmp_path) == {name: text.encode()}
+    assert server.asked == []
+
+
+def pipe(_: Path, at: Path) -> None:
+    os.mkfifo(at)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
+@pytest.mark.parametrize("make", [os.symlink, os.link, pipe])
+def test_a_part_is_never_written_through_a_link(
+    server: FileServer, tmp_path: Path, make: Any
+) -> None:
+    server.files["a.gz"] = Served(CONTENT)
+    (tmp_path / "victim").write_text("precious")
+    make(tmp_path / "victim", tmp_path / ".a.gz.part")
+    with pytest.raises(FetchError, match=r"\.a\.gz\.part: expected a file of failgym's own"):
+        get(server, tmp_path)
+    assert (tmp_path / "victim").read_text() == "precious"
+    assert server.asked == []
+
+
+def test_a_folder_of_a_files_name_is_a_line(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "a.gz").mkdir()
+    with pytest.raises(FetchError, match=r"a\.gz: expected a file, or nothing"):
+        get(server, tmp_path)
     assert server.asked == []
 
 
@@ -428,9 +627,32 @@ def test_the_table_is_sound() -> None:
         assert trace.citation
         assert trace.licence
         assert len({file.path for file in trace.files}) == len(trace.files)
-    known = sum(file.sha256 is not None for file in files)
     listed = Path(fetch.__code__.co_filename).with_name("known_files.csv").read_text()
-    assert known == len(listed.splitlines()) - 1, "each known file is one of the table"
+    known = [line for line in listed.splitlines()[1:] if not line.endswith(",,")]
+    assert sum(file.sha256 is not None for file in files) == len(known), "each is of the table"
+
+
+def test_no_file_is_known_to_be_empty() -> None:
+    """The hash of nothing is that of a file which was absent where it was hashed."""
+    files = [file for trace in PUBLISHED.values() for file in trace.files]
+    assert all((file.size is None) == (file.sha256 is None) for file in files)
+    assert all(file.size is None or file.size > 0 for file in files)
+    assert hashlib.sha256().hexdigest() not in {file.sha256 for file in files}
+    unknown = [file.path for file in PUBLISHED["wfcommons"].files if file.sha256 is None]
+    assert len(unknown) == 15
+    assert f"of {135 - len(unknown)}, which have 108 MB" in DOCS.read_text()
+    sizes = [file.size for file in PUBLISHED["wfcommons"].files if file.size is not None]
+    assert round(sum(sizes) / 1e6) == 108
+    with pytest.raises(ValueError, match="0 bytes, expected some"):
+        PublishedFile("a", "https://a", 0, hashlib.sha256().hexdigest())
+
+
+def test_a_file_of_which_nothing_is_known_is_asked_for(server: FileServer, tmp_path: Path) -> None:
+    [file] = (f for f in PUBLISHED["wfcommons"].files if f.path.endswith("2mass-20d-001.json"))
+    server.files["a.json"] = Served(CONTENT)
+    found = get(server, tmp_path, ("a.json", file.size, file.sha256))
+    assert found == [Fetched("a.json", SIZE, SHA256, "size")]
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(

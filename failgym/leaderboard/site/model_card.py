@@ -50,7 +50,7 @@ class Card:
     runs: tuple[PolicyRecord, ...]
     """its training runs in this submission; one, if it was not trained"""
     rows: tuple[Row, ...]
-    """what it scores, over its training runs in all submissions"""
+    """what it scores on the board; no other submission has a policy of its name"""
     source: Source
     files: Mapping[PolicyFile, Mapping[str, Any] | str]
     """what its files say of themselves, or why nothing is known"""

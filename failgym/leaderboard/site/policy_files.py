@@ -1,18 +1,20 @@
 """What the files of policies say of themselves, where these files are at hand.
 
 A submission states the hash of each file, and does not hold it. A file that has this hash is what
-was stated to have been played; what it says of its training its author wrote.
+was stated to have been played; what it says of its training its author wrote. Only files in folders
+that the host names are read: a submission may name any path, and what its file says is published.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from failgym.leaderboard.submission.records import PolicyFile, PolicyRecord, file_sha256
-from failgym.leaderboard.submission.specs import is_at_hand
 
 __all__ = ["Describe", "PolicyFiles"]
 
@@ -20,13 +22,17 @@ Describe = Callable[[Path], Mapping[str, Any]]
 """What a policy's file says of its training, by name: texts, numbers, and lists and objects of
 these. Raises ValueError if it is no such file."""
 
+MOST_BYTES = {".json": 1 << 24, ".safetensors": 1 << 28}
+"""Kinds of files that are read, by suffix, and how large they may be: as their readers allow."""
+
 
 @dataclass
 class PolicyFiles:
     """Finds the files that submissions state.
 
     Args:
-        folders: where they may lie, at any depth.
+        folders: of the host, where they may lie, at any depth: regular files of a suffix and size
+            in `MOST_BYTES`. Links are not followed.
         describe: reads what one says of itself; it is the command's: this package imports no agent.
 
     Raises:
@@ -41,20 +47,19 @@ class PolicyFiles:
         for folder in self.folders:
             if not folder.is_dir():
                 raise ValueError(f"{folder}: expected a folder of policies' files")
-            for path in sorted(folder.rglob("*")):
-                if path.suffix in (".json", ".safetensors") and path.is_file():
-                    self._by_name.setdefault(path.name, []).append(path)
+            for path in _regular(folder):
+                self._by_name.setdefault(path.name, []).append(path)
 
     def said(self, policy: PolicyRecord) -> dict[PolicyFile, Mapping[str, Any] | str]:
         """What each file of a policy says of itself; a text says why nothing is known of it."""
         found: dict[PolicyFile, Mapping[str, Any] | str] = {}
-        for env, file in policy.files.items():
+        for file in policy.files.values():
             if file not in found:
-                found[file] = self._said(policy.specs[env], file)
+                found[file] = self._said(file)
         return found
 
-    def _said(self, spec: str, file: PolicyFile) -> Mapping[str, Any] | str:
-        for path in self._candidates(spec, file):
+    def _said(self, file: PolicyFile) -> Mapping[str, Any] | str:
+        for path in self._by_name.get(file.name, []):
             try:
                 if file_sha256(path) == file.sha256:
                     return self.describe(path)
@@ -64,8 +69,19 @@ class PolicyFiles:
                 return f"cannot be read: {str(error).replace(str(path), file.name)}"
         return "is not at hand: only its hash is known"
 
-    def _candidates(self, spec: str, file: PolicyFile) -> Iterator[Path]:
-        """Files of that name; the one that the run read first, if it lies where it did."""
-        if Path(spec).name == file.name and is_at_hand(spec):
-            yield Path(spec)
-        yield from self._by_name.get(file.name, [])
+
+def _regular(folder: Path) -> Iterator[Path]:
+    """The files that may be read, by path."""
+    for inside, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(inside, name)
+            most = MOST_BYTES.get(path.suffix)
+            if most is None:
+                continue
+            try:
+                found = path.lstat()
+            except OSError:
+                continue  # it went meanwhile
+            if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+                yield path

@@ -24,7 +24,8 @@ def submission_page(
 
     Args:
         submission: whose page it is.
-        rows: those of the leaderboard (`failgym.leaderboard.page.rows_of`).
+        rows: those of the leaderboard (`failgym.leaderboard.page.rows_of`), on which a name is that
+            of one submission's policy (`write_site` refuses others).
         policy_files: finds the files of its policies.
         index: address of the leaderboard, from the page.
     """

@@ -76,6 +76,10 @@ def read_submissions(folders: Sequence[Path], verdicts: Verdicts | None) -> list
 def _read(folder: Path, verdicts: Verdicts | None) -> SubmissionRead:
     about, sha256 = read_submission(folder), file_sha256(folder / SUBMISSION_FILE)
     name = folder.resolve().name
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{folder}: leads to {name!r}, expected a name in UTF-8") from error
     source = replace(read_source(folder, verdicts), folder=name, address=address_of(name))
     return SubmissionRead(name, about, sha256, source)
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from failgym.evaluation.progress import Advance, silent
 from failgym.leaderboard.page import rows_of, write_page
+from failgym.leaderboard.site.html import legible
 from failgym.leaderboard.site.policy_files import Describe, PolicyFiles
 from failgym.leaderboard.site.site_folder import INDEX, known_files, write_files
 from failgym.leaderboard.site.submission_page import submission_page
-from failgym.leaderboard.site.submissions import SubmissionRead, read_submissions
+from failgym.leaderboard.site.submissions import PAGES, SubmissionRead, read_submissions
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.verification.verdict_file import Verdicts
 
@@ -46,11 +47,11 @@ def write_site(
 
     Raises:
         ValueError: naming the file or policy, if submissions are malformed or do not belong
-            together, or `out` holds what failgym did not write.
+            together, if two of them name a policy alike, or `out` holds what failgym did not write.
         OSError: if a file cannot be written.
     """
     known = known_files(out)
-    _check_apart(folders, out)
+    _check_apart(folders, policy_files, out)
     found = PolicyFiles(policy_files, describe)
     submissions = read_submissions(folders, verdicts)
     _check_names(submissions)
@@ -69,16 +70,49 @@ def write_site(
     return [INDEX, *pages]
 
 
-def _check_apart(folders: Sequence[Path], out: Path) -> None:
-    """Refuse to write into a submission, whose files are sealed. Raises ValueError."""
-    target = Path(os.path.realpath(out))
+def _check_apart(folders: Sequence[Path], policy_files: Sequence[Path], out: Path) -> None:
+    """Refuse to write into what is read, or through a link. Raises ValueError.
+
+    Args:
+        folders: of submissions, whose files are sealed.
+        policy_files: folders that are searched for files of policies.
+        out: the folder of the site.
+    """
+    below = out / PAGES
+    if below.is_symlink():
+        raise ValueError(f"{below}: is a link: not written through")
+    top, pages = Path(os.path.realpath(out)), Path(os.path.realpath(below))
     for folder in folders:
-        if target.is_relative_to(os.path.realpath(folder)):
+        real = os.path.realpath(folder)
+        if top.is_relative_to(real) or pages.is_relative_to(real):
             raise ValueError(f"{out}: lies in the submission {folder}: not written")
+        if Path(real).is_relative_to(pages):
+            raise ValueError(
+                f"{below}: is of pages, and holds the submission {folder}: not written"
+            )
+    for folder in policy_files:
+        real = os.path.realpath(folder)
+        if top.is_relative_to(real) or pages.is_relative_to(real):
+            raise ValueError(f"{out}: lies in {folder}, where files of policies are: not written")
 
 
 def _check_names(submissions: Sequence[SubmissionRead]) -> None:
-    """Refuse two submissions with one page. Raises ValueError."""
+    """Refuse two submissions with one page, or with policies of one name.
+
+    Training runs of one name are one policy of the board: somebody else's would change a team's
+    scores, and take its badge.
+
+    Raises:
+        ValueError: naming them.
+    """
     for address, count in Counter(one.address for one in submissions).items():
         if count > 1:
             raise ValueError(f"{address}: {count} submissions would have this page")
+    whose: dict[str, str] = {}
+    for one in submissions:
+        for policy in one.about.policies:
+            if (other := whose.setdefault(policy.name, one.name)) != one.name:
+                raise ValueError(
+                    f"policy {policy.name!r} is in {legible(other)} and in {legible(one.name)}:"
+                    " expected names of one submission each; merge the two if they are one team's"
+                )

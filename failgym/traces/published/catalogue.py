@@ -2,7 +2,8 @@
 
 A size or a hash is there where it is known for certain, in `known_files.csv`: computed of a copy
 of the published file, or told by its publisher (`philly`: the pointer of Git LFS). Everywhere else
-it is None, and what the server says of a file is checked instead (`download.py`).
+it is None, and what the server says of a file is checked instead (`download.py`). Of `wfcommons`
+the list holds every path: those of files of which no copy was at hand without size and hash.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from failgym.traces.published.records import PublishedFile, PublishedTrace, Shar
 
 __all__ = ["PUBLISHED"]
 
-Known = Mapping[tuple[str, str], tuple[int, str]]
-"""Trace and path -> size [bytes] and SHA-256."""
+Known = Mapping[tuple[str, str], tuple[int | None, str | None]]
+"""Trace and path -> size [bytes] and SHA-256; both None where only the path is known."""
 
 CC_BY = "CC-BY 4.0"
 GOOGLE = "https://storage.googleapis.com"
@@ -72,7 +73,12 @@ ARCHIVE_LOGS = (
 def _known() -> Known:
     text = (files("failgym.traces.published") / "known_files.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return {(row["trace"], row["path"]): (int(row["size"]), row["sha256"]) for row in rows}
+    return {
+        (row["trace"], row["path"]): (int(row["size"]), row["sha256"])
+        if row["sha256"]
+        else (None, None)
+        for row in rows
+    }
 
 
 def _file(known: Known, trace: str, path: str, url: str) -> PublishedFile:

@@ -19,6 +19,8 @@ __all__ = ["Client", "FetchError", "Missing", "Stopped"]
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same is asked again, later."""
 MISSING = frozenset({404, 410})
+ANSWERS = frozenset({200, 206})
+"""Answers that hold a file, or a part of it."""
 
 
 class FetchError(ValueError):
@@ -44,6 +46,18 @@ class Stopped(Exception):
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows to http and https only, and never from the second to the first."""
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any
+    ) -> Any:
+        """The answer to the request that follows; without one no connection is left open."""
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)
+        except (ValueError, OverflowError):
+            fp.close()
+            raise
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
     def redirect_request(
         self,
@@ -83,23 +97,40 @@ class Client:
     most_wait: float = 900.0
     sleep: Callable[[float], None] = time.sleep
 
-    def open(self, url: str, headers: Mapping[str, str]) -> Any:
+    def open(self, url: str, headers: Mapping[str, str], method: str = "GET") -> Any:
         """The answer to a request, whose status is 200, 206 or 416; to be closed.
+
+        Args:
+            url: whom to ask.
+            headers: of the request, beside our name.
+            method: `HEAD` asks for what is said of a file, without it.
 
         Raises:
             Missing: if there is no such file.
             FetchError: for any other answer that will not change.
             Stopped: if it is worth asking again.
         """
-        request = urllib.request.Request(url, headers={"User-Agent": self.agent, **headers})
+        named = {"User-Agent": self.agent, **headers}
+        request = urllib.request.Request(url, headers=named, method=method)
         opener = urllib.request.build_opener(_Redirects)
         try:
-            return opener.open(request, timeout=self.timeout)
+            answer = opener.open(request, timeout=self.timeout)
+            if answer.status in ANSWERS:
+                return answer
+            with answer:
+                said = f"{url}: the server says {answer.status} {answer.reason}"
+                raise FetchError(f"{said}, expected a file")
         except urllib.error.HTTPError as error:
             if error.code == 416:
                 return error
             with error:
                 raise self._refused(url, error) from None
+        except FetchError:
+            raise
+        except (http.client.InvalidURL, ValueError, OverflowError) as error:
+            # `Location` is no address; or what a file's version was called is no header
+            said = str(error) or type(error).__name__
+            raise FetchError(f"{url}: leads to what cannot be asked for: {said}") from error
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
             raise Stopped(str(reason) or type(error).__name__) from error
@@ -130,11 +161,11 @@ def _seconds(told: str | None) -> float:
     """What `Retry-After` says: seconds, or a date; 0 if it says nothing."""
     if told is None:
         return 0.0
-    if told.strip().isdecimal():
-        return float(told)
     try:
+        if told.strip().isdecimal():
+            return float(told)
         moment = email.utils.parsedate_to_datetime(told)
-    except ValueError:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+    except (ValueError, OverflowError, TypeError, IndexError):  # a date of no calendar
         return 0.0
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

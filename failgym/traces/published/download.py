@@ -3,7 +3,8 @@
 What has come lies beside the file under a name with a dot, and with it what the server called the
 version of the file (`ETag`, else `Last-Modified`). The rest is asked for on condition that it is
 still that version (`Range`, `If-Range`); a server that sends all of it is listened to from the
-beginning.
+beginning. A rest that is of another version or length than what was begun, as a server sends that
+pays no heed to the condition, is not joined to it: the file is begun anew.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import http.client
 import os
 import re
+import stat
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +31,7 @@ from failgym.traces.published.records import PublishedFile
 if os.name == "posix":
     import fcntl
 
-__all__ = ["Checked", "Digests", "FetchError", "Missing", "download"]
+__all__ = ["Checked", "Digests", "FetchError", "Missing", "check_there", "download"]
 
 CHUNK = 1 << 18
 """How much is read at once [bytes]."""
@@ -40,8 +42,13 @@ Checked = Literal["sha256", "server", "size", "nothing"]
 server stated it, or nothing at all."""
 Stated = dict[Literal["sha256", "md5"], str]
 """Hashes of a whole file by their kinds [hexadecimal]."""
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-_WHOLE = re.compile(r"bytes \*/(\d+)")
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Follow no link, and do not wait for a reader of a pipe; where a system has neither, nothing."""
+_NUMBER = r"[0-9]{1,18}"
+_RANGE = re.compile(rf"bytes ({_NUMBER})-{_NUMBER}/({_NUMBER}|\*)")
+_WHOLE = re.compile(rf"bytes \*/({_NUMBER})")
+PACKED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0", ".bz2": b"BZh", ".zip": b"PK"}
+"""What files of a kind begin with, by the end of their names."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,11 @@ class _Partial:
         else:
             self.clear()
 
+    def goes_on_with(self, version: str, total: int | None) -> bool:
+        """Is what has come of the file of that version and length, as far as both are known?"""
+        same = not self.version or version == self.version
+        return same and (self.total is None or total in (None, self.total))
+
     def clear(self) -> None:
         """Begin anew."""
         self.path.write_bytes(b"")
@@ -169,12 +181,53 @@ def download(
         return found
 
 
+def check_there(file: PublishedFile, found: Digests, client: Client) -> Checked:
+    """Check a file that nobody is known to have checked, by what the server says of it now.
+
+    Args:
+        file: what it should be.
+        found: hashes and length of what is there.
+        client: asks the server, for what it says of the file only.
+
+    Raises:
+        Missing: if the server has none.
+        FetchError: if it is another file, as the server says, or the server does not say.
+    """
+    size, stated = _told(file, client)
+    if not stated and size is None:
+        raise FetchError(f"the server states neither length nor hash of {file.url}")
+    if size not in (None, found.size):
+        raise FetchError(f"it has {found.size:,} bytes, and {file.url} {size:,}")
+    for name, of in stated.items():
+        if getattr(found, name) != of:
+            raise FetchError(f"its {name} is not the one that the server states of {file.url}")
+    return "server" if stated else "size"
+
+
+def _told(file: PublishedFile, client: Client) -> tuple[int | None, Stated]:
+    """Length and hashes of a file as the server states them. Raises FetchError."""
+    tried = 0
+    while True:
+        try:
+            with client.open(file.url, _accepted(file), "HEAD") as answer:
+                whole = answer.headers.get("Content-Encoding", "identity") == "identity"
+                whole = whole or file.url.endswith(".gz")
+                size = _length(file, answer.headers) if whole else None
+                return size, _stated(answer.headers, whole=whole)
+        except Stopped as stopped:
+            tried += 1
+            if tried >= client.tries:
+                said = f"{file.url}: {stopped}: given up after {tried} tries"
+                raise FetchError(said) from stopped
+            client.wait(stopped, tried)
+
+
 @contextmanager
 def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
     """What has come of a file, held against other processes. Raises FetchError if one has it."""
     made = path.with_name(f".{path.name}.part")
     partial = _Partial(made, path.with_name(f".{path.name}.part.json"), file.url)
-    held = os.open(made, os.O_RDWR | os.O_CREAT, 0o666)
+    held = _open(made)
     try:
         if os.name == "posix":
             try:
@@ -192,6 +245,22 @@ def _partial(file: PublishedFile, path: Path) -> Generator[_Partial]:
                 partial.remove()
     finally:
         os.close(held)
+
+
+def _open(made: Path) -> int:
+    """A descriptor of a file that is there or made now. Raises FetchError for anything else."""
+    never = f"{made}: expected a file of failgym's own: not written through"
+    try:
+        held = os.open(made, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666)
+    except OSError as error:
+        if made.is_symlink():
+            raise FetchError(never) from error
+        raise
+    found = os.fstat(held)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(held)
+        raise FetchError(never)
+    return held
 
 
 def _fetch(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
@@ -213,9 +282,9 @@ def _fetch(file: PublishedFile, partial: _Partial, client: Client, advance: Adva
 def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advance) -> None:
     """Ask once for what is missing. Raises Stopped or FetchError."""
     start = partial.size
-    if file.size is not None and start == file.size and file.sha256 is not None:
+    if start and start == file.size and file.sha256 is not None:
         return  # all of it: its hash will tell
-    headers = {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
+    headers = _accepted(file)
     if start:
         headers["Range"] = f"bytes={start}-"
         if partial.version:
@@ -237,10 +306,17 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
         raise FetchError(f"{file.url}: more came than the {partial.total:,} bytes that were stated")
 
 
+def _accepted(file: PublishedFile) -> dict[str, str]:
+    """Headers that ask for a file as it is: of one that is packed, not unpacked on the way."""
+    return {"Accept-Encoding": "gzip" if file.url.endswith(".gz") else "identity"}
+
+
 def _satisfied(partial: _Partial, answer: Any, advance: Advance) -> None:
     """There is nothing behind what has come: it is whole, or of another version."""
     whole = _WHOLE.fullmatch(answer.headers.get("Content-Range", ""))
-    if whole is not None and int(whole[1]) == partial.size:
+    version = _version(answer.headers) or partial.version  # such an answer need not tell it
+    has_come = whole is not None and int(whole[1]) == partial.size
+    if has_come and partial.goes_on_with(version, partial.size):
         partial.total = partial.size
         return
     advance(-partial.size)
@@ -256,8 +332,9 @@ def _begin(
     coding = headers.get("Content-Encoding", "identity")
     if coding != "identity" and not (coding == "gzip" and file.url.endswith(".gz")):
         raise FetchError(f"{file.url}: comes as {coding}, expected the file as it is")
-    length = headers.get("Content-Length")
-    total = int(length) if length is not None and length.isdecimal() else None
+    if headers.get_content_type() == "text/html":  # of an error, or of a network's log-in
+        raise FetchError(f"{file.url}: comes as a web page (text/html), expected a file")
+    total = _length(file, headers)
     if answer.status == 206:
         part = _RANGE.fullmatch(headers.get("Content-Range", ""))
         if part is None or int(part[1]) != start:
@@ -265,6 +342,10 @@ def _begin(
             partial.clear()
             raise Stopped(f"another part came than that from byte {start:,} on")
         total = int(part[2]) if part[2] != "*" else None
+        if not partial.goes_on_with(_version(headers), total):
+            advance(-start)
+            partial.clear()
+            raise Stopped("the file was changed since it was begun")
     elif start:
         advance(-start)
         start = 0
@@ -277,10 +358,21 @@ def _begin(
     return start
 
 
+def _length(file: PublishedFile, headers: Any) -> int | None:
+    """`Content-Length` [bytes]; None if the server states none. Raises FetchError."""
+    length: str | None = headers.get("Content-Length")
+    if length is None:
+        return None
+    if not re.fullmatch(_NUMBER, length):
+        raise FetchError(f"{file.url}: states a length of {length[:40]!r}, expected bytes")
+    return int(length)
+
+
 def _version(headers: Any) -> str:
     """What tells versions of a file apart: a strong `ETag`, else `Last-Modified`."""
     tag: str = headers.get("ETag", "")
-    return tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    version: str = tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    return version if version.isprintable() and len(version) < 1_000 else ""
 
 
 def _stated(headers: Any, *, whole: bool) -> Stated:
@@ -327,6 +419,7 @@ def _check(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
                 f"{file.url}: its SHA-256 is {found.sha256}, expected {file.sha256}: not kept"
             )
         return found, "sha256"
+    _check_kind(file, partial.path)
     for name, stated in partial.stated.items():
         if getattr(found, name) != stated:
             raise FetchError(
@@ -336,6 +429,17 @@ def _check(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:
     if partial.stated:
         return found, "server"
     return found, "nothing" if partial.total is None else "size"
+
+
+def _check_kind(file: PublishedFile, path: Path) -> None:
+    """Refuse nothing at all, and what is no archive under the name of one. Raises FetchError."""
+    with path.open("rb") as came:
+        begins = came.read(8)
+    if not begins:
+        raise FetchError(f"{file.url}: nothing came")
+    kind = Path(file.path).suffix
+    if not begins.startswith(PACKED.get(kind, b"")):
+        raise FetchError(f"{file.url}: is no {kind} file, it begins with {begins!r}: not kept")
 
 
 def _check_or_remove(file: PublishedFile, partial: _Partial) -> tuple[Digests, Checked]:

@@ -33,6 +33,10 @@ class PublishedFile:
             raise ValueError(f"{self.path!r}: expected a path within a folder")
         if not self.url.startswith(("https://", "http://")):
             raise ValueError(f"{self.url!r}: expected an address of http or https")
+        if self.size is not None and self.size < 1:
+            raise ValueError(
+                f"{self.path}: {self.size} bytes, expected some: nobody publishes none"
+            )
         if self.sha256 is not None and not _HASH.fullmatch(self.sha256):
             raise ValueError(f"{self.sha256!r}: expected a SHA-256 in hexadecimal")
 

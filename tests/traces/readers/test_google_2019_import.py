@@ -273,6 +273,43 @@ def test_what_was_kept_of_other_files_is_not_used(
     check_equal(source, out, partitions=4)
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("table", ["instance_events", "collection_events", "instance_usage"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_file_without_a_complete_row_is_counted(tmp_path: Path, table: str, count: int) -> None:
+    tables = rows_of_a_cell(9)
+    source = export(tmp_path / "cell", tables)
+    rows = [{k: of for k, of in row.items() if k != "collection_id"} for row in tables[table]]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (source / f"{table}-000000000009.json").write_text(lines)
+    made = check_equal(source, tmp_path / "t", partitions=count)
+    what = table.replace("_", " ").removesuffix("s")
+    assert made.meta.dropped[f"{what} without a time, a type or an id"] == len(rows)
+
+
+def test_a_trace_without_a_complete_row_is_refused_as_in_memory(tmp_path: Path) -> None:
+    row = {"time": 1, "type": 0, "instance_index": 0}
+    source = export(tmp_path / "cell", {"instance_events": [row] * 9})
+    said = "no event that can be used"
+    with pytest.raises(TraceError, match=said):
+        read_google_2019(source)
+    with pytest.raises(TraceError, match=said):
+        import_google_2019(source, tmp_path / "t", partitions=3)
+
+
+def test_what_fetch_writes_into_a_tables_folder_is_passed_over(tmp_path: Path) -> None:
+    source = export(tmp_path / "cell", rows_of_a_cell(10))
+    usage = source / "instance_usage"
+    usage.mkdir()
+    for file in source.glob("instance_usage-*"):
+        file.rename(usage / file.name)
+    whole = read_google_2019(source)
+    for folder in (source, usage):
+        (folder / "SHA256SUMS").write_text(f"{'0' * 64}  x\n")
+        (folder / "SOURCE.txt").write_text("x: y\n")
+    assert check_equal(source, tmp_path / "t").content_hash == whole.content_hash
+
+
 KILLED = """
 import sys
 from pathlib import Path

@@ -112,6 +112,8 @@ def _batches(
     """A batch of each partition that has rows."""
     part = part_of(chunk["collection_id"], partitions)
     order = np.argsort(part, kind="stable")
+    if not len(order):  # no row was complete
+        return
     arrays = [_array(column, chunk[column.name][order], codes) for column in columns]
     batch = pa.RecordBatch.from_arrays(arrays, schema=_schema(columns))
     numbers, first = np.unique(part[order], return_index=True)

@@ -147,6 +147,10 @@ def meta_of(end: int, count: Counts) -> Meta:
     )
 
 
+NO_TABLES = ("SHA256SUMS", "SOURCE.txt")
+"""Files that `failgym trace fetch` writes beside those of tables."""
+
+
 def find_sources(path: Paths) -> dict[str, list[Path]]:
     """The files of each table."""
     given = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
@@ -168,6 +172,7 @@ def _folder(folder: Path) -> list[Path]:
     try:
         inside = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
         whole = _table(folder.name) is not None
+        inside = [one for one in inside if one.name not in NO_TABLES]
         files = [one for one in inside if one.is_file() and (whole or _table(one.name))]
         for one in inside:
             if one.is_dir() and _table(one.name) is not None:
