@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,6 +20,9 @@ JOURNAL = "journal:"
 """What the URL of a journal begins with; a path follows."""
 WAIT = 120.0
 """How long a process waits for another one that writes to a SQLite file [s]."""
+GRACE = 30
+"""After so long a lock of a journal that does not change is taken from its process, which was
+killed while it wrote [s]."""
 STUDY = "failgym"
 
 
@@ -86,18 +90,32 @@ def shared_study(url: str, identity: Mapping[str, Any]) -> Study:
 def _storage(url: str, name: str) -> Any:
     """Optuna's storage at a URL. Raises ValueError, and what SQLAlchemy raises."""
     import optuna
-    from optuna.storages.journal import JournalFileBackend
 
     folder = folder_of(url)
     if folder is not None and not folder.is_dir():
         raise ValueError(f"--storage {name}: no such folder: {folder}")
     if url.startswith(JOURNAL):
         try:
-            return optuna.storages.JournalStorage(JournalFileBackend(url.removeprefix(JOURNAL)))
+            return optuna.storages.JournalStorage(_journal(Path(url.removeprefix(JOURNAL))))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"--storage {name}: not a journal of trials") from error
     wait = {"connect_args": {"timeout": WAIT}} if url.startswith("sqlite") else {}
     return optuna.storages.RDBStorage(url, engine_kwargs=wait)
+
+
+def _journal(path: Path) -> Any:
+    """The journal at a path.
+
+    Its lock is a file. A symbolic link, as Optuna makes by default, may lead nowhere (a path that
+    is relative, a journal that was moved): Optuna would wait for its end for ever.
+    """
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+    whole = path.absolute()
+    lock = whole.with_name(f"{whole.name}.lock")
+    if lock.is_symlink() and not lock.exists():
+        lock.unlink(missing_ok=True)
+    return JournalFileBackend(os.fspath(whole), JournalFileOpenLock(os.fspath(whole), GRACE))
 
 
 def folder_of(url: str) -> Path | None:

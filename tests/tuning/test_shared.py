@@ -12,7 +12,7 @@ import pytest
 
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
-from failgym.tuning import Grounds, Tuned, shared, tune
+from failgym.tuning import Grounds, Tuned, shared, storage, tune
 from failgym.tuning.search import Search, not_lost
 from failgym.tuning.storage import shared_study
 from tests.tuning.test_study import HASTY, TRIALS, Interval, grounds, scenario, whole
@@ -114,6 +114,26 @@ def test_a_trial_of_a_process_that_is_at_work_is_waited_for(
     tune(Interval(), grounds, trials=1, shared=url)
     thread.join()
     assert [trial.state.name for trial in not_lost(shared_study(url, {}))] == ["COMPLETE"]
+
+
+@pytest.mark.parametrize("leads", ["to a file", "nowhere"])
+def test_a_lock_that_a_killed_process_left_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leads: str
+) -> None:
+    """The path is relative, in another folder than the command's."""
+    monkeypatch.setattr(storage, "GRACE", 3)
+    monkeypatch.chdir(tmp_path)
+    folder = Path("sub")
+    folder.mkdir()
+    lock = folder / "trials.log.lock"
+    (folder / "trials.log").touch()
+    if leads == "nowhere":
+        lock.symlink_to("sub/trials.log")  # as seen from the folder of the command
+    else:
+        lock.touch()
+    shared_study("journal:sub/trials.log", {"seed": 0}).ask()
+    assert not lock.is_symlink()
+    assert not lock.exists()
 
 
 def test_another_search_is_refused(grounds: Grounds, tmp_path: Path) -> None:
