@@ -322,7 +322,7 @@ def test_a_run_of_another_teacher_is_not_gone_on_with(tmp_path: Path) -> None:
         warm(tmp_path / "run", progress=crash_after(8))
     hyper = {**SHORT["maskable_ppo"], "policy.net_arch": [8], **PLAIN}
     hyper["warm_start"] = {**WARM, "teacher": "retry_cap"}
-    with pytest.raises(ValueError, match=r'its settings\.warm_start\.teacher is "algorithm_1"'):
+    with pytest.raises(ValueError, match=r'with settings\.warm_start\.teacher="algorithm_1"'):
         warm(tmp_path / "run", hyper=hyper, resume=True)
 
 
