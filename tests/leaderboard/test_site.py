@@ -291,7 +291,7 @@ def test_what_a_file_says_is_cut_to_what_is_read(
 def test_what_is_nested_deeply_stops_no_site(tmp_path: Path) -> None:
     _, shelf = stored_with_file(tmp_path)
 
-    def deep(_: Path) -> Mapping[str, Any]:
+    def deep(path: Path) -> Mapping[str, Any]:
         made: dict[str, Any] = {}
         for _ in range(sys.getrecursionlimit()):
             made = {"a": made}
