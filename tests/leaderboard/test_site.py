@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -260,6 +261,46 @@ def test_a_path_that_a_submitter_names_is_never_opened(
     assert opened == []
     assert "hush" not in text
     assert "mine.json is not at hand" in text
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"),
+    [
+        ({"x": "y" * 1_000_000}, f"{'y' * 2_000} … (1,000,000 signs)"),
+        ({"x": ["y" * 2_500] * 5_000}, "… and 4,800 more"),
+        ({"y" * 100_000: 1}, "… (100,007 signs)"),
+        ({f"y{n}": n for n in range(50_000)}, "49,802 more names"),
+        ({f"y{n}": ["z" * 1_000] * 200 for n in range(50)}, "49 more names"),
+    ],
+    ids=["text", "list", "name", "names", "lists"],
+)
+def test_what_a_file_says_is_cut_to_what_is_read(
+    tmp_path: Path, about: dict[str, Any], shown: str
+) -> None:
+    _, shelf = stored_with_file(tmp_path / "first")
+    save_heuristic(Young(), shelf / "mine.json", about=about)
+    stated = {"name": "mine.json", "sha256": file_sha256(shelf / "mine.json")}
+    of = {"young": {"Checkpoint-v1": stated}}
+    board(tmp_path / "board" / "team-a", "young", files=of)
+    written(tmp_path / "board", tmp_path / "site", policy_files=[shelf])
+    page = tmp_path / "site" / "submissions" / "team-a.html"
+    assert shown in Reader(page).text
+    assert page.stat().st_size < 1_000_000
+
+
+def test_what_is_nested_deeply_stops_no_site(tmp_path: Path) -> None:
+    _, shelf = stored_with_file(tmp_path)
+
+    def deep(path: Path) -> Mapping[str, Any]:
+        made: dict[str, Any] = {}
+        for _ in range(sys.getrecursionlimit()):
+            made = {"a": made}
+        return {"About: x": made}
+
+    found = find_submissions(tmp_path / "board")
+    write_site(found, tmp_path / "site", deep, bootstrap=QUICK, policy_files=[shelf])
+    text = Reader(tmp_path / "site" / "submissions" / "team-a.html").text
+    assert "nested too deeply to be shown" in text
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")

@@ -184,6 +184,16 @@ def test_a_part_without_a_version_is_not_gone_on_with(server: FileServer, tmp_pa
     assert (tmp_path / "a.gz").read_bytes() == OTHER
 
 
+@pytest.mark.parametrize("version", ["", '"\x81"'])
+def test_nor_is_one_within_a_run(server: FileServer, tmp_path: Path, version: str) -> None:
+    server.files["a.gz"] = Served(CONTENT, version=version, cuts=[400_000])
+    came = list[int]()
+    get(server, tmp_path, ("a.gz", None, None), advance=came.append)
+    assert server.ranges() == [None, None]
+    assert sum(came) == SIZE
+    assert (tmp_path / "a.gz").read_bytes() == CONTENT
+
+
 def test_with_a_known_hash_a_mixed_file_is_found_out(server: FileServer, tmp_path: Path) -> None:
     server.files["a.gz"] = Served(OTHER, version="", cuts=[400_000, *[0] * 9])
     with pytest.raises(FetchError, match="given up"):

@@ -11,12 +11,14 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
-__all__ = ["Node", "document", "facts", "items", "legible", "node", "table"]
+__all__ = ["MOST_ITEMS", "Node", "cut", "document", "facts", "items", "legible", "node", "table"]
 
 Node = ET.Element | str
 """An element, or text."""
 MOST_TEXT = 2_000
 """Signs of a text that are shown of what somebody states."""
+MOST_ITEMS = 200
+"""Texts of a list that are shown of what the file of a policy says."""
 
 
 def legible(text: str) -> str:
@@ -62,10 +64,11 @@ def facts(pairs: Iterable[tuple[str, Node | None]]) -> ET.Element:
 
 def items(texts: Iterable[str]) -> ET.Element:
     """A list of texts as they were typed, the long ones cut."""
-    return node("ul", *(node("li", node("code", _cut(text))) for text in texts))
+    return node("ul", *(node("li", node("code", cut(text))) for text in texts))
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning of a long text, and how long it is."""
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} … ({len(text):,} signs)"
 
 

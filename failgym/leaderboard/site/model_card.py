@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 from failgym.baselines import REGISTRY
 from failgym.evaluation.result import plural
 from failgym.leaderboard.page.source import Source
-from failgym.leaderboard.site.html import Node, facts, items, node, table
+from failgym.leaderboard.site.html import MOST_ITEMS, Node, cut, facts, items, node, table
 from failgym.leaderboard.submission.proofs import MEANINGS, PROOFS, Proof, weakest
 from failgym.leaderboard.submission.records import CODE_NOTE, PolicyFile, PolicyRecord
 from failgym.leaderboard.submission.specs import is_shipped
@@ -39,6 +39,9 @@ FIGURES = {
     "false_kills_per_thousand": "False kills / 1,000",
 }
 """Columns beside the scores."""
+
+MOST_SIGNS = 100_000
+"""Signs after which no more is shown of what a file says; the last list may reach beyond."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,11 @@ class Card:
             yield node("p", "Nothing is known of it: it is no file.")
         for file, said in self.files.items():
             if isinstance(said, str):
-                yield node("p", node("code", file.name), f" {said}.")
+                yield node("p", node("code", file.name), f" {cut(said)}.")
                 continue
             where = ", ".join(self._played_with(file))
             summary = node("summary", node("code", file.name), f" ({where}), as the file says")
-            pairs = [(name, _value(of)) for name, of in said.items()]
+            pairs = _facts(said)
             alone = {"open": "open"} if len(self.files) == 1 else {}
             yield node("details", summary, facts(pairs), **alone)
 
@@ -211,13 +214,31 @@ def _range(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def _facts(said: Mapping[str, Any]) -> list[tuple[str, Node]]:
+    """What a file says, by name: as much of it as anybody reads."""
+    found, signs = list[tuple[str, Node]](), 0
+    for name, of in said.items():
+        if signs > MOST_SIGNS or len(found) == MOST_ITEMS:
+            return [*found, ("Not shown", f"{len(said) - len(found):,} more names")]
+        value = _value(of)
+        found.append((cut(name), value))
+        signs += len(value) if isinstance(value, str) else sum(map(len, value.itertext()))
+    return found
+
+
 def _value(of: Any) -> Node:
     """What a file says under a name: a text, or JSON."""
     if isinstance(of, Sequence) and not isinstance(of, str):
         listed = cast(Sequence[Any], of)
-        return items(_text(each) for each in listed) if listed else "none"
-    return node("code", _text(of))
+        shown = [_text(each) for each in listed[:MOST_ITEMS]]
+        if len(listed) > MOST_ITEMS:
+            shown.append(f"… and {len(listed) - MOST_ITEMS:,} more")
+        return items(shown) if shown else "none"
+    return node("code", cut(_text(of)))
 
 
 def _text(of: Any) -> str:
-    return of if isinstance(of, str) else json.dumps(of, ensure_ascii=False, sort_keys=True)
+    try:
+        return of if isinstance(of, str) else json.dumps(of, ensure_ascii=False, sort_keys=True)
+    except RecursionError:
+        return "nested too deeply to be shown"

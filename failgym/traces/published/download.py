@@ -284,6 +284,10 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
     start = partial.size
     if start and start == file.size and file.sha256 is not None:
         return  # all of it: its hash will tell
+    if start and not (partial.version or partial.stated or file.sha256):
+        advance(-start)  # nothing would tell that the rest is of another version
+        partial.clear()
+        start = 0
     headers = _accepted(file)
     if start:
         headers["Range"] = f"bytes={start}-"

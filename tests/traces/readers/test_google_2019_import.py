@@ -310,6 +310,29 @@ def test_what_fetch_writes_into_a_tables_folder_is_passed_over(tmp_path: Path) -
     assert check_equal(source, tmp_path / "t").content_hash == whole.content_hash
 
 
+@pytest.mark.parametrize("beside", [[], ["machine_events"], ["collection_events"]])
+def test_usage_without_instances_is_refused_before_it_is_read(
+    tmp_path: Path, beside: list[str]
+) -> None:
+    tables = rows_of_a_cell(11)
+    source = export(tmp_path / "cell", {name: tables[name] for name in beside})
+    (source / "instance_usage-000000000000.json").write_text("not read: it may be a terabyte")
+    said = r"instance_usage-0{12}\.json: usage of unknown instances: expected files of instance_ev"
+    with pytest.raises(TraceError, match=said):
+        read_google_2019(source)
+    with pytest.raises(TraceError, match=said):
+        import_google_2019(source, tmp_path / "t")
+    assert [path.name for path in tmp_path.iterdir()] == ["cell"]
+
+
+def test_the_docs_say_up_to_where_the_rate_holds() -> None:
+    text = (REPOSITORY / "docs" / "results" / "speed.md").read_text("utf-8")
+    most = importer.MOST_PARTITIONS * importer.PARTITION_BYTES
+    packed = most / importer.UNPACKED[".gz"]
+    assert f"up to {importer.MOST_PARTITIONS:,} partitions" in text
+    assert f"{most / 1e12:.1f} TB of text, or {packed / 1e9:.0f} GB packed" in text
+
+
 KILLED = """
 import sys
 from pathlib import Path

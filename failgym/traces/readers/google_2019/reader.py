@@ -97,7 +97,7 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     - A record of usage is a window of the attempt of its instance that ran at its middle: average
       cpu and memory, maximum memory.
     - Without instance events, each collection is a job of one task; machine events alone make a
-      trace of machines and outages.
+      trace of machines and outages. Usage needs instance events.
 
     | event                                                      | outcome | cause      |
     |------------------------------------------------------------|---------|------------|
@@ -118,7 +118,8 @@ def read_google_2019(path: Paths, *, progress: bool = False) -> Trace:
     for missing data (`missing_type`) are counted. Times are floored from microseconds, last.
 
     Raises TraceError, with file and line: a file of which the name does not say the table; not
-    JSON, CSV or Parquet; a field that is not what the format says; nothing that can be used.
+    JSON, CSV or Parquet; a field that is not what the format says; usage without instance events;
+    nothing that can be used.
     """
     files = find_sources(path)
     count = Counts()
@@ -164,6 +165,11 @@ def find_sources(path: Paths) -> dict[str, list[Path]]:
             files[table].append(file)
     if not any(files.values()):
         raise TraceError(f"{given[0] if given else 'source'}: holds no {', '.join(TABLES)}")
+    if files["instance_usage"] and not files["instance_events"]:  # terabytes, for nothing
+        raise TraceError(
+            f"{files['instance_usage'][0]}: usage of unknown instances: expected files of"
+            " instance_events with it"
+        )
     return files
 
 
