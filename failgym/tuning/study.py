@@ -111,7 +111,8 @@ def tune(
         storage: a file (SQLite, of Optuna's layout) that keeps the trials; none by default.
         shared: instead, the URL of a storage that other calls may share, at the same time and on
             other machines: ``journal:PATH`` or one of SQLAlchemy. All calls go on until ``trials``
-            are known. What is tried then follows from who is done when, unless one call is alone.
+            are known. What is tried then follows from who is done when, and who is killed, unless
+            one call is alone and is not.
         workers: who tries; several need ``shared``.
         progress: called with the number of trials that are over since the last call.
 
@@ -176,7 +177,7 @@ class _Part:
         return SharedSearch(search, self.shared, self.trials)
 
     def one(self, number: int) -> bool:
-        """Try one set of parameters, unless enough are being tried."""
+        """Try one set of parameters, unless all become known before there is one to try."""
         return self.search.one()
 
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from failgym.baselines.search import search_space
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
 from failgym.tuning import Grounds, Tuned, shared, storage, tune
-from failgym.tuning.search import Search, not_lost
+from failgym.tuning.objective import Comparison
+from failgym.tuning.search import Search, not_lost, place_of
+from failgym.tuning.shared import SharedSearch
 from failgym.tuning.storage import shared_study
 from tests.tuning.test_study import HASTY, TRIALS, Interval, grounds, scenario, whole
 
@@ -73,21 +76,88 @@ def test_workers_share_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert len({trial.user_attrs["by"] for trial in trials_at(url)}) == 2
 
 
-def test_a_trial_whose_process_was_killed_is_tried_anew(
+def search_of(grounds: Grounds) -> Search:
+    """What `tune` searches on these slices, from `HASTY`."""
+    given = Interval(factor=HASTY)
+    return Search(given, Comparison(given, grounds.fit), search_space(Interval), 3)
+
+
+def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are given up soon."""
+    for name, seconds in (("SILENT", 1.0), ("LOOK", 0.1), ("BEAT", 0.1)):
+        monkeypatch.setattr(shared, name, seconds)
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_what_a_killed_process_tried_is_tried_anew(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    """With the same parameters; of the first trial, they are the given ones."""
+    url, given = URLS[0].format(tmp_path), Interval(factor=HASTY)
+    if known:
+        tune(given, grounds, trials=known, seed=3, shared=url)
+    lost = SharedSearch(search_of(grounds), url, TRIALS)._claimed()  # and is killed
+    assert lost is not None
+    hasten(monkeypatch)
+    assert tune(given, grounds, trials=4, seed=3, shared=url).trials == 4
+    trials = trials_at(url)
+    assert [trial.number for trial in trials if trial.state.name == "FAIL"] == [lost.number]
+    again = [trial for trial in trials if place_of(trial) == known]
+    assert [trial.params for trial in again] == [lost.params] * 2
+    assert sorted(place_of(trial) for trial in not_lost(shared_study(url, {}))) == [0, 1, 2, 3]
+    if not known:
+        assert search_of(grounds).variant(again[-1].params) == given
+
+
+def test_a_worker_takes_up_what_was_lost(
     grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = URLS[0].format(tmp_path)
-    given = Interval(factor=HASTY)
-    tune(given, grounds, trials=2, seed=3, shared=url)
-    lost = shared_study(url, {}).ask()  # by a process that was killed before it said anything
-    monkeypatch.setattr(shared, "SILENT", 0.3)
-    monkeypatch.setattr(shared, "LOOK", 0.1)
-    found = tune(given, grounds, trials=4, seed=3, shared=url)
-    assert found.trials == 4
-    states = [trial.state.name for trial in trials_at(url)]
-    assert states[lost.number] == "FAIL"
-    assert len(states) == 5
-    assert states.count("FAIL") == 1
+    assert SharedSearch(search_of(grounds), url, 2)._claimed() is not None
+    hasten(monkeypatch)
+    worker = SharedSearch(search_of(grounds), url, 2)
+    assert [worker.one() for _ in range(3)] == [True, True, False]
+    assert [place_of(trial) for trial in worker.known()] == [0, 1]
+
+
+def test_a_beat_that_fails_is_not_the_last(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasten(monkeypatch)
+    part = SharedSearch(search_of(grounds), URLS[0].format(tmp_path), 1)
+    said, real = list[str](), part.study.set_user_attr
+
+    def away_at_first(name: str, value: Any) -> None:
+        said.append(name)
+        if len(said) < 3:
+            raise OSError(5, "Input/output error")
+        real(name, value)
+
+    monkeypatch.setattr(part.study, "set_user_attr", away_at_first)
+    with part._beating():
+        time.sleep(1.0)
+    assert len(said) > 3
+    assert any(name.startswith("beats of ") for name in part.study.user_attrs)
+
+
+def test_a_process_whose_trial_was_given_up_goes_on(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could not be heard for long, and others have given its trial up while it was at work."""
+    part = SharedSearch(search_of(grounds), URLS[0].format(tmp_path), 2)
+    play, given_up = Search.play, list[int]()
+
+    def given_up_once(self: Search, study: Any, trial: Any) -> None:
+        if not given_up:
+            given_up.append(trial.number)
+            part._give_up(trial.number)
+        play(self, study, trial)
+
+    monkeypatch.setattr(Search, "play", given_up_once)
+    part.all()
+    assert given_up == [0]
+    assert [trial.number for trial in part.known()] == [1, 2]
+    assert [place_of(trial) for trial in part.known()] == [0, 1]
 
 
 def test_a_trial_of_a_process_that_is_at_work_is_waited_for(
