@@ -1,9 +1,9 @@
 """A search that several processes share, on one machine or many: one storage, no trial twice.
 
 A search has as many places as trials are wanted. What is tried at a place follows from its number
-and the trials that are over. Who finds a place free puts a trial of it into the storage's queue, and
-takes the first of the queue, which the storage gives to one process only. If two trials are of one
-place, the one with the lower number holds it.
+and the trials that are over. Who finds a place free puts a trial of it into the storage's queue,
+and takes the first of the queue, which the storage gives to one process only. If two trials are of
+one place, the one with the lower number holds it.
 
 Who is at work says so every `BEAT` seconds. A trial whose process says nothing for `SILENT` seconds
 is given up: its place is free, and the next trial there has the same parameters. Machines need not
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from failgym.evaluation.progress import Advance, silent
 from failgym.tuning.search import LOST, PLACE, Search, not_lost, place_of
 from failgym.tuning.storage import shared_study
+from failgym.workers.at_node import same_results
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedSearch"]
 
+PACKAGES = ("numba", "numpy", "optuna", "pandas", "scikit-learn", "xgboost", "xgboost-cpu")
+"""Their versions decide what is tried, and what comes out."""
 BEAT = 5.0
 """How often a process says that it is at work [s]."""
 SILENT = 60.0
@@ -54,7 +57,7 @@ class SharedSearch:
 
     def __init__(self, search: Search, url: str, trials: int) -> None:
         self.search, self.trials = search, trials
-        self.study: Study = shared_study(url, search.identity)
+        self.study: Study = shared_study(url, search.identity | same_results(PACKAGES))
         self.study.sampler = search.sampler
         self._name = secrets.token_hex(8)
         self._told = 0
