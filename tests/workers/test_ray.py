@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ class Steps:
         return number * number
 
     def dies(self, number: int) -> int:
+        (self.folder / str(time.monotonic_ns())).touch()
         os.kill(os.getpid(), signal.SIGKILL)
         return number
 
@@ -120,9 +122,17 @@ def test_a_step_whose_worker_dies_is_done_anew(workers: Workers, tmp_path: Path)
 def test_a_step_that_always_kills_its_worker_is_named(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "RETRIES", 1)
-    with pytest.raises(ValueError, match=r"^--workers ray: step 7: .* lost 2 times; the same comm"):
+    monkeypatch.setattr(ray_cluster, "REST", 0.01)
+    with pytest.raises(ValueError, match=r"^--workers ray: step 7: .* lost 6 times; the same comm"):
         each(Steps(tmp_path).dies, [7], workers, named=lambda number: f"step {number}")
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_ray_retries_nothing_itself(workers: Workers) -> None:
+    """What its memory monitor kills it would begin without end; it does so if it may retry."""
+    ray = ray_cluster.connect(str(workers.address))
+    steps = ray_cluster._Steps(ray, half, [1], {})
+    assert steps.step._default_options["max_retries"] == 0
 
 
 def test_a_node_that_is_lost_loses_nothing(
@@ -224,6 +234,78 @@ def test_an_address_where_nobody_listens_is_one_line(
     said = capsys.readouterr().err
     assert said.startswith("failgym: --ray-address 127.0.0.1:1: no cluster to work on: ")
     assert said.count("\n") == 1
+
+
+def listens_silently() -> socket.socket:
+    """Something that is no Ray: it takes a call and says nothing."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("address", ["auto", "HOST", "ray://HOST"])
+@pytest.mark.parametrize("talks", [True, False])
+def test_an_address_where_something_else_listens_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, address: str, talks: bool
+) -> None:
+    import threading
+
+    import ray
+
+    ray.shutdown()
+    monkeypatch.setattr(ray_cluster, "REACH", 0.5)
+    with listens_silently() as other:
+        here = f"127.0.0.1:{other.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", here)
+
+        def answer() -> None:
+            line, _ = other.accept()
+            with line:
+                line.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                line.recv(100)
+
+        if talks:
+            threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ValueError, match=r"^--ray-address \S+.*: no cluster to work on: "):
+            each(half, [1], Workers(address=address.replace("HOST", here)))
+
+
+def test_an_address_of_the_environment_where_nobody_listens_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ray
+
+    ray.shutdown()
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(ValueError, match=r"^--ray-address auto \(RAY_ADDRESS=127.0.0.1:1\): no cl"):
+        each(half, [1], Workers(address="auto"))
+
+
+def test_a_cluster_without_processors_is_told_and_waited_for(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ray = ray_cluster.connect(str(workers.address))
+    health = ray_cluster._Health(ray)
+    monkeypatch.setattr(ray_cluster, "IDLE", 0.0)
+    health.check(0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 0.5}}])
+    for _ in range(3):
+        health.check(0)
+    said = capsys.readouterr().err
+    assert said.startswith("failgym: --workers ray: none of the cluster's 1 nodes has a processor")
+    assert said.count("\n") == 1
+
+
+def test_a_head_node_that_is_lost_is_one_line(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = ray_cluster._Health(ray_cluster.connect(str(workers.address)))
+    monkeypatch.setattr(ray_cluster, "HEADLESS", 0.0)
+    health.asked -= 60.0
+    health.check(0)  # it answers
+    health.head = "127.0.0.1", 1
+    health.asked -= 60.0
+    with pytest.raises(ValueError, match=r"^--workers ray: the cluster's head node is lost; the"):
+        health.check(0)
 
 
 @pytest.mark.campaign
