@@ -124,6 +124,11 @@ def tune(
     check_count("trials", trials, 1)
     if workers.several and (shared is None or isinstance(env, Grounds)):
         raise ValueError(f"{workers}: expected --storage beside it, which the workers share")
+    if workers.remote and shared is not None and shared.startswith("sqlite"):
+        raise ValueError(
+            f"{workers}: --storage {shared} serves processes of one machine: expected journal:PATH"
+            " on a shared file system, or a database server"
+        )
     if find_spec("optuna") is None:
         raise ValueError("tuning needs Optuna: pip install 'failgym[tuning]'")
     ranges = {n: r for n, r in search_space(type(policy)).items() if n not in fixed}

@@ -131,10 +131,12 @@ class _Steps(Generic[T, R]):
                 for ref in self._over():
                     number = self.running.pop(ref)
                     item = self.items[number]
-                    if not self._rests(ref, number):
-                        results[number] = self._result(ref, partial(named, item))
-                        ended(item, results[number])
-                        over += 1
+                    try:
+                        results[number] = self._result(ref, number, partial(named, item))
+                    except _LostError:
+                        continue
+                    ended(item, results[number])
+                    over += 1
                 self._hand_over()
                 done(over)
                 look()
@@ -168,27 +170,19 @@ class _Steps(Generic[T, R]):
             first, _ = self.ray.wait(refs, num_returns=1, timeout=LOOK)
         return self.ray.wait(refs, num_returns=len(refs), timeout=0)[0] if first else []
 
-    def _rests(self, ref: Any, number: int) -> bool:
-        """Was the worker of a step lost, and is the step to be done anew?"""
-        errors = self.ray.exceptions
-        try:
-            self.ray.get(ref)
-        except (errors.RayTaskError, errors.RuntimeEnvSetupError):
-            return False
-        except errors.RayError:
-            times = self.lost[number] = self.lost.get(number, 0) + 1
-            if times <= RETRIES:
-                self.resting[number] = time.monotonic() + REST * 2.0 ** (times - 1)
-                return True
-        except Exception:
-            return False
-        return False
+    def _rests(self, number: int) -> bool:
+        """Note that a step's worker was lost; is the step to be done anew?"""
+        times = self.lost[number] = self.lost.get(number, 0) + 1
+        if times <= RETRIES:
+            self.resting[number] = time.monotonic() + REST * 2.0 ** (times - 1)
+        return times <= RETRIES
 
-    def _result(self, ref: Any, name: Callable[[], str]) -> R:
+    def _result(self, ref: Any, number: int, name: Callable[[], str]) -> R:
         """What came out of a step.
 
         Raises:
-            ValueError: if its worker was lost; and what the step raised.
+            _LostError: if its worker was lost, and the step is to be done anew.
+            ValueError: if its worker was lost once too often; and what the step raised.
         """
         errors = self.ray.exceptions
         try:
@@ -196,11 +190,18 @@ class _Steps(Generic[T, R]):
         except errors.RayTaskError as error:
             raise _cause(error) from None
         except errors.RayError as error:
+            if not isinstance(error, errors.RuntimeEnvSetupError) and self._rests(number):
+                raise _LostError from error
+            times = self.lost.get(number, 1)
             reason = " ".join(str(error).split())[:MOST_REASON]
             raise ValueError(
                 f"--workers ray: {name()}: its worker could not be started, or was lost"
-                f" {RETRIES + 1} times; the same command goes on: {type(error).__name__}: {reason}"
+                f" {times} times; the same command goes on: {type(error).__name__}: {reason}"
             ) from error
+
+
+class _LostError(Exception):
+    """A step's worker was lost, and the step is to be done anew."""
 
 
 class _Health:

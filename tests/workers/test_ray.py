@@ -208,12 +208,12 @@ def test_evaluate_writes_the_same_whoever_plays(two_nodes: Any, tmp_path: Path) 
 def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="needs failgym[tuning]")
     from failgym.tuning.search import not_lost
-    from failgym.tuning.storage import shared_study
+    from tests.tuning.test_shared import study_at
 
     url = f"journal:{tmp_path / 'trials.log'}"
     words = ["--trials", "5", "--storage", url, "--out", str(tmp_path / "tuned.json")]
     assert run([*CLONING, *words, "--workers", *ways(two_nodes)["nodes"]]) == 0
-    there = not_lost(shared_study(url, {}))
+    there = not_lost(study_at(url))
     assert len(there) == 5
     assert all(trial.state.is_finished() for trial in there)
 
@@ -221,6 +221,32 @@ def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
 def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
     with pytest.raises(ValueError, match="nobody has looked"):
         check_apart(Players(load, COMMAND), [], workers)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("leaderboard", "verify", "x"), "--workers ray: expected --work or --json beside it"),
+        (
+            (*CLONING, "--storage", "sqlite:///t.db", "--out", "t.json"),
+            "--workers ray: --storage sqlite:///t.db serves processes of one machine: expected jou",
+        ),
+    ],
+)
+def test_what_nodes_do_not_share_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    assert run([*words, "--workers", "ray"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_an_address_where_nobody_listens_is_one_line(
