@@ -215,6 +215,8 @@ def verify(
     file = JsonFile.at(json)
     check_name("DIR", folder)
     kept = _work(work, file, folder)
+    if crew.remote and kept is None:
+        raise ValueError(f"{crew}: expected --work or --json beside it: a folder that nodes share")
     confinement = Confinement(memory_limit, process_limit)
     begun = time.perf_counter()
     name = read_submission(folder).suite.name

@@ -84,7 +84,8 @@ def tune(
     surely better on the later part (validation) too; otherwise the given ones stay. Run the same
     command again to go on after an interruption, or with more trials to add some. With
     --storage several commands, or --workers, share a search; all of them end when so many trials
-    are known.
+    are known. What is tried then depends on who is done when, and on who was killed: a search
+    with --storage is the same each time only if one command does it all and is not killed.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve

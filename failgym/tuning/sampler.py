@@ -1,7 +1,7 @@
 """What is tried next: the given parameters first, then those of a tree-structured Parzen estimator.
 
-The estimator draws with a seed that follows from the number of the trial: a search that goes on, in
-this process or another one, draws what it would have drawn.
+The estimator draws with a seed that follows from the place of the trial in the search: a search
+that goes on, in this process or another one, draws what it would have drawn.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from optuna.samplers import BaseSampler, TPESampler
 
+from failgym.tuning.search import place_of
+
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
@@ -21,7 +23,7 @@ __all__ = ["Numbered"]
 
 
 class Numbered(BaseSampler):
-    """Draws each trial by its number; one trial at a time."""
+    """Draws each trial by its place; one trial at a time."""
 
     def __init__(self, given: Mapping[str, Any], seed: int) -> None:
         self._given, self._seed = dict(given), seed
@@ -30,8 +32,9 @@ class Numbered(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Be ready for a trial."""
-        self._first = trial.number == 0
-        key = np.random.SeedSequence([self._seed, trial.number]).generate_state(1)[0]
+        place = place_of(trial)
+        self._first = place == 0
+        key = np.random.SeedSequence([self._seed, place]).generate_state(1)[0]
         self._drawn = TPESampler(seed=int(key))
         self._drawn.before_trial(study, trial)
 

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     from failgym.tuning.sampler import Numbered
 
-__all__ = ["LOST", "Search", "done", "not_lost", "pruner"]
+__all__ = ["LOST", "PLACE", "Search", "done", "not_lost", "place_of", "pruner"]
 
 LOST = "lost "
 """Noted of a study, before the number of a trial that was given up."""
+PLACE = "place"
+"""Noted of a trial: its place in the search, if it is not its number."""
 
 DIGITS = 4
 """Significant digits of real parameters: more would say nothing, and read badly."""
@@ -136,7 +138,7 @@ class Search:
         whole = [trial for trial in trials if trial.value is not None]
         if not whole:
             return self.policy
-        chosen = max(whole, key=lambda trial: (trial.value or 0.0, -trial.number))
+        chosen = max(whole, key=lambda trial: (trial.value or 0.0, -place_of(trial)))
         return self.variant(chosen.params)
 
 
@@ -149,6 +151,11 @@ def not_lost(study: Study) -> list[FrozenTrial]:
     """Trials but for those that were given up, for a reason that lies not in their parameters."""
     trials, said = study.get_trials(deepcopy=False), study.user_attrs
     return [t for t in trials if t.state.name != "FAIL" or f"{LOST}{t.number}" not in said]
+
+
+def place_of(trial: Trial | FrozenTrial) -> int:
+    """The place of a trial in its search, from 0."""
+    return int(trial.user_attrs.get(PLACE, trial.number))
 
 
 def pruner() -> MedianPruner:

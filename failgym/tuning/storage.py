@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import random
 import sqlite3
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +29,12 @@ GRACE = 30
 """After so long a lock of a journal that does not change is taken from its process, which was
 killed while it wrote [s]."""
 STUDY = "failgym"
+"""Name of the study in a file; in a shared storage, what its name begins with."""
+ATTEMPTS = 8
+"""How often the tables of a database are made: a few commands that begin at once disturb each
+other."""
+PAUSE = 0.5
+"""Mean time between two attempts [s]."""
 
 
 def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
@@ -65,42 +76,137 @@ def shared_study(url: str, identity: Mapping[str, Any]) -> Study:
         ValueError: in one line, for a storage that cannot be used, or keeps another search.
     """
     import optuna
-    from sqlalchemy.exc import SQLAlchemyError
 
     from failgym.tuning.search import pruner
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     name = _without_password(url)
-    try:
-        study = optuna.create_study(
-            storage=_storage(url, name),
-            study_name=STUDY,
-            direction="maximize",
-            pruner=pruner(),
-            load_if_exists=True,
-        )
-    except (SQLAlchemyError, sqlite3.Error, RuntimeError, ImportError, OSError) as error:
-        said = " ".join(str(error).split("\n")[0].split())
-        raise ValueError(f"--storage {name}: cannot be used: {said}") from error
-    _check(study, f"--storage {name}", identity)
-    _check(study, f"--storage {name}", identity)  # another search may have begun at the same time
+    storage = _storage(url, name)
+    key = f"{STUDY}-{_sha256(identity)}"
+    _check_first(storage, name, key, identity)  # before anything is written
+    study = optuna.create_study(
+        storage=storage,
+        study_name=key,
+        direction="maximize",
+        pruner=pruner(),
+        load_if_exists=True,
+    )
+    _check_first(storage, name, key, identity)  # another search may have begun at the same time
+    for of, value in identity.items():
+        if of not in study.user_attrs:
+            study.set_user_attr(of, value)  # for people, and for the line that says what differs
     return study
 
 
+def _sha256(identity: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def _check_first(storage: Any, name: str, key: str, identity: Mapping[str, Any]) -> None:
+    """Refuse a storage whose first search is another one.
+
+    A search's name follows from all that tells it from others: two that begin at the same time
+    have two studies, and never share trials.
+
+    Raises:
+        ValueError: if it is.
+    """
+    first = next(
+        (s for s in sorted(storage.get_all_studies()) if s.study_name.startswith(STUDY)), None
+    )
+    if first is None or first.study_name == key:
+        return
+    known = first.user_attrs
+    differ = (of for of, value in identity.items() if of in known and known[of] != value)
+    said = [f": its {of} was {_differing(known[of], identity[of])}" for of in differ][:1]
+    raise ValueError(f"--storage {name}: keeps the trials of another search{''.join(said)}")
+
+
 def _storage(url: str, name: str) -> Any:
-    """Optuna's storage at a URL. Raises ValueError, and what SQLAlchemy raises."""
+    """Optuna's storage at a URL, whose errors are lines. Raises ValueError."""
     import optuna
+    from sqlalchemy.exc import SQLAlchemyError
 
     folder = folder_of(url)
     if folder is not None and not folder.is_dir():
         raise ValueError(f"--storage {name}: no such folder: {folder}")
     if url.startswith(JOURNAL):
         try:
-            return optuna.storages.JournalStorage(_journal(Path(url.removeprefix(JOURNAL))))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"--storage {name}: not a journal of trials") from error
+            path = Path(url.removeprefix(JOURNAL))
+            return _Named(optuna.storages.JournalStorage(_journal(path)), name)
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+            raise ValueError(f"--storage {name}: not a journal of trials, or broken") from error
+        except OSError as error:
+            raise ValueError(_unusable(name, error)) from error
+    if folder is None and url.startswith("sqlite"):
+        raise ValueError(f"--storage {name}: is memory of this process: expected sqlite:///PATH")
+    try:
+        return _Named(_database(url), name)
+    except (SQLAlchemyError, sqlite3.Error, RuntimeError, ImportError, OSError) as error:
+        raise ValueError(_unusable(name, error)) from error
+
+
+def _database(url: str) -> Any:
+    """The database at a URL, with Optuna's tables.
+
+    Optuna looks which tables there are, then makes the others: of two processes that do so at the
+    same time one fails, and finds all that it needs when it looks again.
+    """
+    import optuna
+    from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+
     wait = {"connect_args": {"timeout": WAIT}} if url.startswith("sqlite") else {}
-    return optuna.storages.RDBStorage(url, engine_kwargs=wait)
+    for attempt in range(ATTEMPTS):
+        try:
+            return optuna.storages.get_storage(
+                optuna.storages.RDBStorage(url, engine_kwargs=wait)  # with a cache
+            )
+        except (IntegrityError, OperationalError, ProgrammingError, AssertionError) as error:
+            if attempt + 1 == ATTEMPTS or not _disturbed(error):
+                raise
+            time.sleep(PAUSE * 2.0 * random.random())
+    raise AssertionError
+
+
+def _disturbed(error: Exception) -> bool:
+    """Did a database fail because another process was making its tables?"""
+    said = str(error).lower()
+    signs = ("already exists", "unique constraint", "duplicate", "no such table", "does not exist")
+    return isinstance(error, AssertionError) or any(sign in said for sign in signs)
+
+
+class _Named:
+    """A storage whose errors are one line, which names it. Those that Optuna foresees stay."""
+
+    def __init__(self, storage: Any, name: str) -> None:
+        self._storage, self._name = storage, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(self._storage, attribute)
+        return _told(found, self._name) if callable(found) else found
+
+
+def _told(call: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A method of a storage whose errors are lines."""
+    from optuna.exceptions import DuplicatedStudyError, UpdateFinishedTrialError
+
+    @wraps(call)
+    def method(*arguments: Any, **named: Any) -> Any:
+        try:
+            return call(*arguments, **named)
+        except (DuplicatedStudyError, UpdateFinishedTrialError):
+            raise
+        except Exception as error:
+            raise ValueError(_unusable(name, error)) from error
+
+    return method
+
+
+def _unusable(name: str, error: Exception) -> str:
+    """Why a storage cannot be used: the error's cause where Optuna says only that there is one."""
+    cause = error.__cause__ or error
+    said = " ".join(str(cause).split("\n")[0].split()) or type(cause).__name__
+    return f"--storage {name}: cannot be used: {said}"
 
 
 def _journal(path: Path) -> Any:
@@ -109,13 +215,15 @@ def _journal(path: Path) -> Any:
     Its lock is a file. A symbolic link, as Optuna makes by default, may lead nowhere (a path that
     is relative, a journal that was moved): Optuna would wait for its end for ever.
     """
-    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+    from optuna.storages.journal import JournalFileBackend
+
+    from failgym.tuning.journal_lock import Lock
 
     whole = path.absolute()
     lock = whole.with_name(f"{whole.name}.lock")
     if lock.is_symlink() and not lock.exists():
         lock.unlink(missing_ok=True)
-    return JournalFileBackend(os.fspath(whole), JournalFileOpenLock(os.fspath(whole), GRACE))
+    return JournalFileBackend(os.fspath(whole), Lock(whole, GRACE))
 
 
 def folder_of(url: str) -> Path | None:

@@ -111,7 +111,8 @@ def tune(
         storage: a file (SQLite, of Optuna's layout) that keeps the trials; none by default.
         shared: instead, the URL of a storage that other calls may share, at the same time and on
             other machines: ``journal:PATH`` or one of SQLAlchemy. All calls go on until ``trials``
-            are known. What is tried then follows from who is done when, unless one call is alone.
+            are known. What is tried then follows from who is done when, and who is killed, unless
+            one call is alone and is not.
         workers: who tries; several need ``shared``.
         progress: called with the number of trials that are over since the last call.
 
@@ -123,6 +124,11 @@ def tune(
     check_count("trials", trials, 1)
     if workers.several and (shared is None or isinstance(env, Grounds)):
         raise ValueError(f"{workers}: expected --storage beside it, which the workers share")
+    if workers.remote and shared is not None and shared.startswith("sqlite"):
+        raise ValueError(
+            f"{workers}: --storage {shared} serves processes of one machine: expected journal:PATH"
+            " on a shared file system, or a database server"
+        )
     if find_spec("optuna") is None:
         raise ValueError("tuning needs Optuna: pip install 'failgym[tuning]'")
     ranges = {n: r for n, r in search_space(type(policy)).items() if n not in fixed}
@@ -176,7 +182,7 @@ class _Part:
         return SharedSearch(search, self.shared, self.trials)
 
     def one(self, number: int) -> bool:
-        """Try one set of parameters, unless enough are being tried."""
+        """Try one set of parameters, unless all become known before there is one to try."""
         return self.search.one()
 
 

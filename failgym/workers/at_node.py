@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import failgym
 from failgym.sources import code_hash
 
-__all__ = ["charge_of", "ready"]
+__all__ = ["charge_of", "ready", "same_results"]
 
 PACKAGES = (
     *("gymnasium", "numba", "numpy", "pandas", "pyarrow", "pydantic"),
@@ -51,15 +51,29 @@ def charge_of(key: str, shared: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def same_results(packages: Collection[str]) -> dict[str, str]:
+    """What must be equal where the same results are to come out: sources, Python, packages.
+
+    Args:
+        packages: those that decide them.
+
+    Returns:
+        Each by its name; "none" of a package that is not installed.
+    """
+    found = {"sources": _SOURCES[:16], "Python": platform.python_version()}
+    return found | {name: _version(name) for name in packages}
+
+
 def _versions() -> dict[str, str]:
     """Versions that are installed here, of Python's too."""
-    found = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "none"
-    return found
+    return {"Python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
 
 
 def ready(charge: Charge, node: str, load: Callable[[], Any]) -> Any:

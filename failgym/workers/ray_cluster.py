@@ -1,7 +1,8 @@
 """Steps on a Ray cluster: each is a task of Ray, done anew where its process or machine is lost.
 
 Ray is imported here only, when a cluster is asked for. All steps are handed to Ray at once, up to
-`WAITING` of them, so that a cluster that grows with what waits does so.
+`WAITING` of them, so that a cluster that grows with what waits does so. Lost steps are counted and
+handed over again here: Ray itself retries without end what its memory monitor kills.
 """
 
 # pyright: reportMissingImports=false, reportUnknownMemberType=false
@@ -16,6 +17,7 @@ import os
 import secrets
 import socket
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import chdir, contextmanager, redirect_stdout, suppress
 from functools import partial
@@ -37,6 +39,21 @@ MARK = ".seen-by-all-"
 """What the name of the file begins with by which machines see that they share a folder."""
 REACH = 10.0
 """How long an address is tried [s]."""
+MOST_REASON = 500
+"""Characters that are shown of what Ray says: of want of memory it tells pages."""
+REST = 1.0
+"""How long a step waits whose worker was lost for the first time, twice as long every further time:
+memory may be free by then [s]."""
+IDLE = 30.0
+"""After so long without a step done is looked whether the cluster can do any [s]."""
+HEADLESS = 30.0
+"""After so long without an answer of the head node the command ends [s]; Ray would end the process
+after a minute, without a word of failgym."""
+
+FRAME, SETTINGS = 9, 4
+"""Bytes of the head of a frame of HTTP/2, and the kind of the first one (RFC 9113, 4.1 and 6.5)."""
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0])
+"""What a client of HTTP/2 begins with (RFC 9113, 3.4)."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,9 +106,14 @@ class _Steps(Generic[T, R]):
     ) -> None:
         self.ray, self.items, self.charge = ray, items, charge
         self.parcel = [ray.put((work, list(items)))]  # in a list, or Ray unpacks it for each step
-        self.step = ray.remote(num_cpus=1, max_retries=RETRIES)(_step())
+        self.step = ray.remote(num_cpus=1, max_retries=0)(_step())
         self.waiting = iter(range(len(items)))
         self.running: dict[Any, int] = {}
+        self.lost: dict[int, int] = {}
+        """step -> how often its worker was lost"""
+        self.resting: dict[int, float] = {}
+        """step that is to be done anew -> when"""
+        self.health = _Health(ray)
 
     def done(
         self,
@@ -104,25 +126,34 @@ class _Steps(Generic[T, R]):
         results: dict[int, R] = {}
         try:
             self._hand_over()
-            while self.running:
-                over = self._over()
-                for ref in over:
+            while self.running or self.resting:
+                over = 0
+                for ref in self._over():
                     number = self.running.pop(ref)
                     item = self.items[number]
-                    results[number] = self._result(ref, partial(named, item))
+                    try:
+                        results[number] = self._result(ref, number, partial(named, item))
+                    except _LostError:
+                        continue
                     ended(item, results[number])
+                    over += 1
                 self._hand_over()
-                done(len(over))
+                done(over)
                 look()
+                self.health.check(over)
         finally:
-            for ref in self.running:
+            for ref in () if self.health.headless else self.running:
                 with suppress(Exception):  # whatever ails the cluster, the first error is told
                     self.ray.cancel(ref, force=True)
         return [results[number] for number in range(len(self.items))]
 
     def _hand_over(self) -> None:
-        """Give Ray steps, as many as it is to have."""
-        for number in islice(self.waiting, WAITING - len(self.running)):
+        """Give Ray steps, as many as it is to have; first those whose rest is over."""
+        now = time.monotonic()
+        for number in [number for number, until in self.resting.items() if until <= now]:
+            del self.resting[number]
+            self.running[self.step.remote(self.charge, self.parcel, number)] = number
+        for number in islice(self.waiting, max(0, WAITING - len(self.running))):
             self.running[self.step.remote(self.charge, self.parcel, number)] = number
 
     def _over(self) -> list[Any]:
@@ -132,15 +163,26 @@ class _Steps(Generic[T, R]):
         command's.
         """
         refs = list(self.running)
+        if not refs:
+            time.sleep(LOOK)
+            return []
         with redirect_stdout(sys.stderr):
             first, _ = self.ray.wait(refs, num_returns=1, timeout=LOOK)
         return self.ray.wait(refs, num_returns=len(refs), timeout=0)[0] if first else []
 
-    def _result(self, ref: Any, name: Callable[[], str]) -> R:
+    def _rests(self, number: int) -> bool:
+        """Note that a step's worker was lost; is the step to be done anew?"""
+        times = self.lost[number] = self.lost.get(number, 0) + 1
+        if times <= RETRIES:
+            self.resting[number] = time.monotonic() + REST * 2.0 ** (times - 1)
+        return times <= RETRIES
+
+    def _result(self, ref: Any, number: int, name: Callable[[], str]) -> R:
         """What came out of a step.
 
         Raises:
-            ValueError: if its worker was lost; and what the step raised.
+            _LostError: if its worker was lost, and the step is to be done anew.
+            ValueError: if its worker was lost once too often; and what the step raised.
         """
         errors = self.ray.exceptions
         try:
@@ -148,11 +190,76 @@ class _Steps(Generic[T, R]):
         except errors.RayTaskError as error:
             raise _cause(error) from None
         except errors.RayError as error:
-            reason = " ".join(str(error).split())
+            if not isinstance(error, errors.RuntimeEnvSetupError) and self._rests(number):
+                raise _LostError from error
+            times = self.lost.get(number, 1)
+            reason = " ".join(str(error).split())[:MOST_REASON]
             raise ValueError(
                 f"--workers ray: {name()}: its worker could not be started, or was lost"
-                f" {RETRIES + 1} times; the same command goes on: {type(error).__name__}: {reason}"
+                f" {times} times; the same command goes on: {type(error).__name__}: {reason}"
             ) from error
+
+
+class _LostError(Exception):
+    """A step's worker was lost, and the step is to be done anew."""
+
+
+class _Health:
+    """Looks whether a cluster can do steps at all, and whether its head node lives."""
+
+    def __init__(self, ray: Any) -> None:
+        self.ray, self.headless = ray, False
+        self.head = None if ray.util.client.ray.is_connected() else _head(ray)
+        self.last = self.answered = self.asked = time.monotonic()
+        self.told = False
+
+    def check(self, over: int) -> None:
+        """Look, every now and then.
+
+        Args:
+            over: steps that were done since the last call.
+
+        Raises:
+            ValueError: if the head node is lost.
+        """
+        now = time.monotonic()
+        if over:
+            self.last = now
+        elif not self.told and now - self.last > IDLE:
+            self.last = now
+            self._say_idle()
+        if self.head is not None and now - self.asked > LOOK * 10:
+            self._ask_head()
+
+    def _say_idle(self) -> None:
+        """Say so if no node has a processor for a step: one may join, so it is no error."""
+        nodes = [node for node in self.ray.nodes() if node["Alive"]]
+        if not any(node["Resources"].get("CPU", 0.0) >= 1.0 for node in nodes):
+            self.told = True
+            print(
+                f"failgym: --workers ray: none of the cluster's {len(nodes)} nodes has a processor"
+                " for steps: they wait until a node joins that has",
+                file=sys.stderr,
+            )
+
+    def _ask_head(self) -> None:
+        try:
+            _speak(*self.head or ("", 0), wait=LOOK)
+            self.answered = time.monotonic()
+        except OSError:
+            self.headless = time.monotonic() - self.answered > HEADLESS
+        self.asked = time.monotonic()
+        if self.headless:
+            raise ValueError(
+                "--workers ray: the cluster's head node is lost; the same command goes on, on a"
+                " cluster that is begun anew"
+            )
+
+
+def _head(ray: Any) -> tuple[str, int]:
+    """Where the head node listens."""
+    host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def _step() -> Callable[[Any, list[Any], int], Any]:
@@ -238,10 +345,40 @@ def _variables() -> dict[str, str]:
 
 def _reach(address: str) -> None:
     """Does anybody listen at an address? Ray would try for minutes. Raises ValueError."""
+    named = address
     if address == AUTO:
-        return
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+        named = os.environ.get("RAY_ADDRESS", "")
+    host, colon, port = named.removeprefix("ray://").rpartition(":")
+    if not (colon and port.isdigit()):
+        return  # Ray looks for the cluster of this machine
+    whose = f"--ray-address {address}" + (f" (RAY_ADDRESS={named})" if address == AUTO else "")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH).close()
+        _speak(host.strip("[]"), int(port), wait=REACH)
     except (OSError, OverflowError) as error:
-        raise ValueError(f"--ray-address {address}: no cluster to work on: {error}") from error
+        raise ValueError(f"{whose}: no cluster to work on: {error}") from error
+
+
+def _speak(host: str, port: int, *, wait: float) -> None:
+    """Is an address one of HTTP/2, which Ray speaks? Both ends begin with their settings.
+
+    Args:
+        host: name or address.
+        port: of it.
+        wait: how long an answer is waited for [s].
+
+    Raises:
+        OSError: if nobody listens, or something else does.
+    """
+    with socket.create_connection((host, port), wait) as line:
+        line.settimeout(wait)
+        if os.environ.get("RAY_USE_TLS", "0") not in {"", "0"}:
+            return  # it would have to be encrypted
+        line.sendall(HELLO)
+        answer = b""
+        while len(answer) < FRAME:
+            more = line.recv(FRAME - len(answer))
+            if not more:
+                break
+            answer += more
+        if len(answer) < FRAME or answer[3] != SETTINGS:
+            raise OSError("what listens there is no Ray")

@@ -12,6 +12,7 @@ import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
+from failgym.leaderboard.run.tasks import RunTasks
 from failgym.leaderboard.suite.episodes import Failure
 from failgym.workers import Workers, each
 from tests.leaderboard.boards import COMMAND, TINY, actions, baseline, code, results, submit
@@ -135,6 +136,26 @@ def test_a_process_of_its_own_changes_no_action(tmp_path: Path) -> None:
     assert ours == theirs
     found = list(actions(tmp_path).values())
     assert found[:2] == found[2:]
+
+
+def test_the_cells_of_a_policy_are_shared_by_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has its share of them; what comes out is the same."""
+    policy = Entry("mine", "code", {ENV: "failgym.baselines.random_policy:RandomPolicy"})
+    sizes, all_done = dict[str, list[int]](), RunTasks.all_done
+
+    def counted(self: RunTasks, tasks: Any, workers: Workers, **more: Any) -> Any:
+        mine = [len(about) for kind, about in tasks if kind == "cells"]
+        sizes[str(workers)] = sizes.get(str(workers), []) + mine
+        return all_done(self, tasks, workers, **more)
+
+    monkeypatch.setattr(RunTasks, "all_done", counted)
+    for name, workers in (("alone", Workers()), ("two", Workers(2))):
+        submit(tmp_path / name, policy, workers=workers)
+    assert sizes == {"--workers 1": [4], "--workers 2": [2, 2]}
+    assert results(tmp_path / "alone") == results(tmp_path / "two")
+    assert actions(tmp_path / "alone") == actions(tmp_path / "two")
 
 
 def test_what_cannot_be_loaded_is_a_crash() -> None:

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from failgym.baselines.search import search_space
 from failgym.baselines.stored import load_heuristic
 from failgym.cli import run
 from failgym.tuning import Grounds, Tuned, shared, storage, tune
-from failgym.tuning.search import Search, not_lost
+from failgym.tuning.objective import Comparison
+from failgym.tuning.search import Search, not_lost, place_of
+from failgym.tuning.shared import SharedSearch
 from failgym.tuning.storage import shared_study
+from failgym.workers import at_node
 from tests.tuning.test_study import HASTY, TRIALS, Interval, grounds, scenario, whole
 
 pytest.importorskip("optuna", reason="needs failgym[tuning]")
@@ -28,7 +32,14 @@ COMMAND = "from failgym.cli import main; main()"
 
 def trials_at(url: str) -> list[Any]:
     """The trials that a storage keeps, in order."""
-    return shared_study(url, {}).trials
+    return study_at(url).trials
+
+
+def study_at(url: str) -> Any:
+    """The one study that a storage keeps."""
+    import optuna
+
+    return optuna.load_study(study_name=None, storage=storage._storage(url, url))
 
 
 @pytest.mark.parametrize("form", URLS)
@@ -57,7 +68,7 @@ def test_two_commands_share_a_search(tmp_path: Path, form: str) -> None:
         for name in ("a.json", "b.json")
     ]
     assert [command.wait() for command in commands] == [0, 0]
-    there = not_lost(shared_study(url, {}))
+    there = not_lost(study_at(url))
     assert len(there) == len({trial.number for trial in there}) == SHARED
     assert all(trial.state.is_finished() for trial in there)
     assert load_heuristic(tmp_path / "a.json") == load_heuristic(tmp_path / "b.json")
@@ -73,21 +84,88 @@ def test_workers_share_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert len({trial.user_attrs["by"] for trial in trials_at(url)}) == 2
 
 
-def test_a_trial_whose_process_was_killed_is_tried_anew(
+def search_of(grounds: Grounds) -> Search:
+    """What `tune` searches on these slices, from `HASTY`."""
+    given = Interval(factor=HASTY)
+    return Search(given, Comparison(given, grounds.fit), search_space(Interval), 3)
+
+
+def hasten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are given up soon."""
+    for name, seconds in (("SILENT", 1.0), ("LOOK", 0.1), ("BEAT", 0.1)):
+        monkeypatch.setattr(shared, name, seconds)
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_what_a_killed_process_tried_is_tried_anew(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    """With the same parameters; of the first trial, they are the given ones."""
+    url, given = URLS[0].format(tmp_path), Interval(factor=HASTY)
+    if known:
+        tune(given, grounds, trials=known, seed=3, shared=url)
+    lost = SharedSearch(search_of(grounds), url, TRIALS)._claimed()  # and is killed
+    assert lost is not None
+    hasten(monkeypatch)
+    assert tune(given, grounds, trials=4, seed=3, shared=url).trials == 4
+    trials = trials_at(url)
+    assert [trial.number for trial in trials if trial.state.name == "FAIL"] == [lost.number]
+    again = [trial for trial in trials if place_of(trial) == known]
+    assert [trial.params for trial in again] == [lost.params] * 2
+    assert sorted(place_of(trial) for trial in not_lost(study_at(url))) == [0, 1, 2, 3]
+    if not known:
+        assert search_of(grounds).variant(again[-1].params) == given
+
+
+def test_a_worker_takes_up_what_was_lost(
     grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = URLS[0].format(tmp_path)
-    given = Interval(factor=HASTY)
-    tune(given, grounds, trials=2, seed=3, shared=url)
-    lost = shared_study(url, {}).ask()  # by a process that was killed before it said anything
-    monkeypatch.setattr(shared, "SILENT", 0.3)
-    monkeypatch.setattr(shared, "LOOK", 0.1)
-    found = tune(given, grounds, trials=4, seed=3, shared=url)
-    assert found.trials == 4
-    states = [trial.state.name for trial in trials_at(url)]
-    assert states[lost.number] == "FAIL"
-    assert len(states) == 5
-    assert states.count("FAIL") == 1
+    assert SharedSearch(search_of(grounds), url, 2)._claimed() is not None
+    hasten(monkeypatch)
+    worker = SharedSearch(search_of(grounds), url, 2)
+    assert [worker.one() for _ in range(3)] == [True, True, False]
+    assert [place_of(trial) for trial in worker.known()] == [0, 1]
+
+
+def test_a_beat_that_fails_is_not_the_last(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasten(monkeypatch)
+    part = SharedSearch(search_of(grounds), URLS[0].format(tmp_path), 1)
+    said, real = list[str](), part.study.set_user_attr
+
+    def away_at_first(name: str, value: Any) -> None:
+        said.append(name)
+        if len(said) < 3:
+            raise OSError(5, "Input/output error")
+        real(name, value)
+
+    monkeypatch.setattr(part.study, "set_user_attr", away_at_first)
+    with part._beating():
+        time.sleep(1.0)
+    assert len(said) > 3
+    assert any(name.startswith("beats of ") for name in part.study.user_attrs)
+
+
+def test_a_process_whose_trial_was_given_up_goes_on(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could not be heard for long, and others have given its trial up while it was at work."""
+    part = SharedSearch(search_of(grounds), URLS[0].format(tmp_path), 2)
+    play, given_up = Search.play, list[int]()
+
+    def given_up_once(self: Search, study: Any, trial: Any) -> None:
+        if not given_up:
+            given_up.append(trial.number)
+            part._give_up(trial.number)
+        play(self, study, trial)
+
+    monkeypatch.setattr(Search, "play", given_up_once)
+    part.all()
+    assert given_up == [0]
+    assert [trial.number for trial in part.known()] == [1, 2]
+    assert [place_of(trial) for trial in part.known()] == [0, 1]
 
 
 def test_a_trial_of_a_process_that_is_at_work_is_waited_for(
@@ -113,7 +191,7 @@ def test_a_trial_of_a_process_that_is_at_work_is_waited_for(
     thread.start()
     tune(Interval(), grounds, trials=1, shared=url)
     thread.join()
-    assert [trial.state.name for trial in not_lost(shared_study(url, {}))] == ["COMPLETE"]
+    assert [trial.state.name for trial in not_lost(study_at(url))] == ["COMPLETE"]
 
 
 @pytest.mark.parametrize("leads", ["to a file", "nowhere"])
@@ -136,6 +214,83 @@ def test_a_lock_that_a_killed_process_left_is_taken(
     assert not lock.exists()
 
 
+def test_two_searches_that_begin_at_once_share_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second has looked before the first wrote anything, and has its say after it."""
+    import optuna
+
+    url, begun = URLS[0].format(tmp_path), list[Any]()
+    create = optuna.create_study
+
+    def late(**named: Any) -> Any:
+        if not begun:
+            begun.append(None)
+            begun[0] = shared_study(url, {"seed": 0})
+        return create(**named)
+
+    monkeypatch.setattr(optuna, "create_study", late)
+    with pytest.raises(ValueError, match=r"another search: its seed was 0, is 1$"):
+        shared_study(url, {"seed": 1})
+    assert begun[0].user_attrs == {"seed": 0}
+
+
+def test_another_failgym_is_refused(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = URLS[0].format(tmp_path)
+    SharedSearch(search_of(grounds), url, 1)
+    monkeypatch.setattr(at_node, "_SOURCES", "another")
+    with pytest.raises(ValueError, match=r"another search: its sources was \w{16}, is another$"):
+        SharedSearch(search_of(grounds), url, 1)
+
+
+@pytest.mark.parametrize("form", URLS)
+def test_commands_begin_a_storage_at_once(tmp_path: Path, form: str) -> None:
+    begin = (
+        "import sys, time; from failgym.tuning.storage import shared_study;"
+        " time.sleep(max(0.0, float(sys.argv[2]) - time.time()));"
+        " shared_study(sys.argv[1], {'seed': 0})"
+    )
+    at = str(time.time() + 8.0)
+    words = [sys.executable, "-c", begin, form.format(tmp_path), at]
+    commands = [subprocess.Popen(words) for _ in range(4)]
+    assert [command.wait() for command in commands] == [0] * 4
+    assert study_at(form.format(tmp_path)).user_attrs == {"seed": 0}
+
+
+def test_a_storage_that_fails_later_is_one_line(tmp_path: Path) -> None:
+    import sqlite3
+
+    url = URLS[1].format(tmp_path)
+    study = shared_study(url, {"seed": 0})
+    with sqlite3.connect(tmp_path / "trials.db") as file:
+        file.execute("drop table trials")
+    with pytest.raises(ValueError, match=r"^--storage sqlite:.*cannot be used: .*no such table"):
+        study.ask()
+
+
+def test_a_journal_whose_last_line_is_torn_goes_on(tmp_path: Path) -> None:
+    """Its process was killed, or the machine's power failed, while it wrote."""
+    url, file = URLS[0].format(tmp_path), tmp_path / "trials.log"
+    shared_study(url, {"seed": 0}).ask()
+    whole = file.read_bytes()
+    file.write_bytes(whole + b'{"op_code":4,"wor')
+    shared_study(url, {"seed": 0}).ask()
+    assert file.read_bytes().startswith(whole + b'{"op_code":')
+    assert len(study_at(url).trials) == 2
+
+
+def test_a_journal_with_a_broken_line_is_one_line(tmp_path: Path) -> None:
+    url, file = URLS[0].format(tmp_path), tmp_path / "trials.log"
+    study = shared_study(url, {"seed": 0})
+    file.write_bytes(file.read_bytes() + b'{"op_code":4,"wor{}\n{}\n')
+    with pytest.raises(ValueError, match=r"^--storage journal:.*cannot be used"):
+        study.ask()
+    with pytest.raises(ValueError, match=r"^--storage journal:.*not a journal of trials, or broke"):
+        shared_study(url, {"seed": 0})
+
+
 def test_another_search_is_refused(grounds: Grounds, tmp_path: Path) -> None:
     for form in URLS:
         url = form.format(tmp_path)
@@ -151,6 +306,8 @@ def test_another_search_is_refused(grounds: Grounds, tmp_path: Path) -> None:
         ("journal:", "expected journal:PATH or a URL such as"),
         ("journal:{}/none/trials.log", "no such folder"),
         ("sqlite:///{}/none/trials.db", "no such folder"),
+        ("sqlite://", "expected sqlite:///PATH"),
+        ("journal:{}/line", "not one of a journal of trials"),
         ("journal:{}/text", "not a journal of trials"),
         ("sqlite:///{}/text", "cannot be used"),
         ("nosuch://me:secret@host/name", "cannot be used"),
@@ -161,9 +318,12 @@ def test_a_storage_that_is_none_is_one_line(
 ) -> None:
     text = tmp_path / "text"
     text.write_text("no trials\n" * 100)
+    line = tmp_path / "line"
+    line.write_text("no trials")
     with pytest.raises(ValueError, match=r"^--storage") as raised:
         tune(Interval(), grounds, trials=1, shared=url.format(tmp_path))
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
     assert "secret" not in str(raised.value)
     assert text.read_text() == "no trials\n" * 100
+    assert line.read_text() == "no trials"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ class Steps:
         return number * number
 
     def dies(self, number: int) -> int:
+        (self.folder / str(time.monotonic_ns())).touch()
         os.kill(os.getpid(), signal.SIGKILL)
         return number
 
@@ -120,9 +122,17 @@ def test_a_step_whose_worker_dies_is_done_anew(workers: Workers, tmp_path: Path)
 def test_a_step_that_always_kills_its_worker_is_named(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "RETRIES", 1)
-    with pytest.raises(ValueError, match=r"^--workers ray: step 7: .* lost 2 times; the same comm"):
+    monkeypatch.setattr(ray_cluster, "REST", 0.01)
+    with pytest.raises(ValueError, match=r"^--workers ray: step 7: .* lost 6 times; the same comm"):
         each(Steps(tmp_path).dies, [7], workers, named=lambda number: f"step {number}")
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_ray_retries_nothing_itself(workers: Workers) -> None:
+    """What its memory monitor kills it would begin without end; it does so if it may retry."""
+    ray = ray_cluster.connect(str(workers.address))
+    steps = ray_cluster._Steps(ray, half, [1], {})
+    assert steps.step._default_options["max_retries"] == 0
 
 
 def test_a_node_that_is_lost_loses_nothing(
@@ -198,12 +208,12 @@ def test_evaluate_writes_the_same_whoever_plays(two_nodes: Any, tmp_path: Path) 
 def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="needs failgym[tuning]")
     from failgym.tuning.search import not_lost
-    from failgym.tuning.storage import shared_study
+    from tests.tuning.test_shared import study_at
 
     url = f"journal:{tmp_path / 'trials.log'}"
     words = ["--trials", "5", "--storage", url, "--out", str(tmp_path / "tuned.json")]
     assert run([*CLONING, *words, "--workers", *ways(two_nodes)["nodes"]]) == 0
-    there = not_lost(shared_study(url, {}))
+    there = not_lost(study_at(url))
     assert len(there) == 5
     assert all(trial.state.is_finished() for trial in there)
 
@@ -211,6 +221,32 @@ def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
 def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
     with pytest.raises(ValueError, match="nobody has looked"):
         check_apart(Players(load, COMMAND), [], workers)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("leaderboard", "verify", "x"), "--workers ray: expected --work or --json beside it"),
+        (
+            (*CLONING, "--storage", "sqlite:///t.db", "--out", "t.json"),
+            "--workers ray: --storage sqlite:///t.db serves processes of one machine: expected jou",
+        ),
+    ],
+)
+def test_what_nodes_do_not_share_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    assert run([*words, "--workers", "ray"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 def test_an_address_where_nobody_listens_is_one_line(
@@ -224,6 +260,78 @@ def test_an_address_where_nobody_listens_is_one_line(
     said = capsys.readouterr().err
     assert said.startswith("failgym: --ray-address 127.0.0.1:1: no cluster to work on: ")
     assert said.count("\n") == 1
+
+
+def listens_silently() -> socket.socket:
+    """Something that is no Ray: it takes a call and says nothing."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("address", ["auto", "HOST", "ray://HOST"])
+@pytest.mark.parametrize("talks", [True, False])
+def test_an_address_where_something_else_listens_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, address: str, talks: bool
+) -> None:
+    import threading
+
+    import ray
+
+    ray.shutdown()
+    monkeypatch.setattr(ray_cluster, "REACH", 0.5)
+    with listens_silently() as other:
+        here = f"127.0.0.1:{other.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", here)
+
+        def answer() -> None:
+            line, _ = other.accept()
+            with line:
+                line.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                line.recv(100)
+
+        if talks:
+            threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ValueError, match=r"^--ray-address \S+.*: no cluster to work on: "):
+            each(half, [1], Workers(address=address.replace("HOST", here)))
+
+
+def test_an_address_of_the_environment_where_nobody_listens_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ray
+
+    ray.shutdown()
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(ValueError, match=r"^--ray-address auto \(RAY_ADDRESS=127.0.0.1:1\): no cl"):
+        each(half, [1], Workers(address="auto"))
+
+
+def test_a_cluster_without_processors_is_told_and_waited_for(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ray = ray_cluster.connect(str(workers.address))
+    health = ray_cluster._Health(ray)
+    monkeypatch.setattr(ray_cluster, "IDLE", 0.0)
+    health.check(0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 0.5}}])
+    for _ in range(3):
+        health.check(0)
+    said = capsys.readouterr().err
+    assert said.startswith("failgym: --workers ray: none of the cluster's 1 nodes has a processor")
+    assert said.count("\n") == 1
+
+
+def test_a_head_node_that_is_lost_is_one_line(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = ray_cluster._Health(ray_cluster.connect(str(workers.address)))
+    monkeypatch.setattr(ray_cluster, "HEADLESS", 0.0)
+    health.asked -= 60.0
+    health.check(0)  # it answers
+    health.head = "127.0.0.1", 1
+    health.asked -= 60.0
+    with pytest.raises(ValueError, match=r"^--workers ray: the cluster's head node is lost; the"):
+        health.check(0)
 
 
 @pytest.mark.campaign

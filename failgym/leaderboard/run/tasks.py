@@ -178,7 +178,8 @@ def play_all(
     """Play all cells: one environment after the other, so that few worlds are needed at once.
 
     All baselines play a cell before the next one, so that its world is read once. Any other policy
-    plays all cells of an environment, so that its process is started once.
+    plays all cells of an environment, so that its process is started once; of several workers, each
+    has its share of them, and on a cluster, which may grow, each cell is a step.
     """
     tasks: list[_Task] = []
     for course in run.worlds.suite.courses:
@@ -186,7 +187,11 @@ def play_all(
         mine = [entry for entry in entries if course.env in entry.specs]
         own = [entry for entry in mine if entry.kind == "baseline"]
         groups = [[(entry, cell) for entry in own] for cell in here]
-        groups += [[(entry, cell) for cell in here] for entry in mine if entry not in own]
+        shares = len(here) if workers.remote else workers.processes
+        for entry in mine:
+            if entry not in own:
+                plays = [(entry, cell) for cell in here]
+                groups += [plays[first::shares] for first in range(min(shares, len(plays)))]
         for group in groups:
             todo = [(e, c) for e, c in group if not run.work.cell_file(e.key, c).is_file()]
             if todo:
