@@ -227,7 +227,7 @@ def _journal(path: Path) -> Any:
 
 
 def folder_of(url: str) -> Path | None:
-    """The folder of the file at a URL; None of a database elsewhere.
+    """The folder of the file at a URL; None of a database elsewhere, or in memory.
 
     Raises:
         SQLAlchemyError: for what is no URL.
@@ -238,7 +238,7 @@ def folder_of(url: str) -> Path | None:
         return Path(url.removeprefix(JOURNAL)).parent
     parts = make_url(url)
     file = parts.get_backend_name() == "sqlite" and parts.database
-    return Path(file).parent if file else None
+    return Path(file).parent if file and file != ":memory:" else None
 
 
 def _without_password(url: str) -> str:

@@ -210,8 +210,10 @@ class _Health:
     def __init__(self, ray: Any) -> None:
         self.ray, self.headless = ray, False
         self.head = None if ray.util.client.ray.is_connected() else _head(ray)
-        self.last = self.answered = self.asked = time.monotonic()
+        self.last = self.asked = time.monotonic()
         self.told = False
+        self.silent: float | None = None
+        """when the head node first did not answer, if it has not since"""
 
     def check(self, over: int) -> None:
         """Look, every now and then.
@@ -244,10 +246,12 @@ class _Health:
 
     def _ask_head(self) -> None:
         try:
-            _speak(*self.head or ("", 0), wait=LOOK)
-            self.answered = time.monotonic()
+            _speak(*self.head or ("", 0), wait=LOOK * 10)
+            self.silent = None
         except OSError:
-            self.headless = time.monotonic() - self.answered > HEADLESS
+            now = time.monotonic()
+            self.silent = now if self.silent is None else self.silent
+            self.headless = now - self.silent > HEADLESS
         self.asked = time.monotonic()
         if self.headless:
             raise ValueError(

@@ -307,6 +307,7 @@ def test_another_search_is_refused(grounds: Grounds, tmp_path: Path) -> None:
         ("journal:{}/none/trials.log", "no such folder"),
         ("sqlite:///{}/none/trials.db", "no such folder"),
         ("sqlite://", "expected sqlite:///PATH"),
+        ("sqlite:///:memory:", "expected sqlite:///PATH"),
         ("journal:{}/line", "not one of a journal of trials"),
         ("journal:{}/text", "not a journal of trials"),
         ("sqlite:///{}/text", "cannot be used"),
