@@ -23,6 +23,10 @@ _SOURCE = "source.json"
 _LOCK = "lock"
 
 
+_OF_EVERY = re.compile(r"lock|source\.(json|partial)")
+"""Names that every such folder has."""
+
+
 @dataclass(frozen=True)
 class WorkFolder:
     """Where an import of a format keeps what it has read.
@@ -30,12 +34,12 @@ class WorkFolder:
     Args:
         form: the format; part of the folder's name.
         version: increased whenever another version could not go on with what this one keeps.
-        names: what the names of its own files look like, a regular expression.
+        names: what the names of its own files look like.
     """
 
     form: str
     version: int
-    names: str
+    names: re.Pattern[str]
 
     @contextlib.contextmanager
     def of(
@@ -88,7 +92,7 @@ class WorkFolder:
             raise TraceError(f"{foreign[0]}: not part of an import: not overwritten")
 
     def _is_ours(self, file: Path) -> bool:
-        ours = re.fullmatch(rf"lock|source\.(json|partial)|{self.names}", file.name)
+        ours = _OF_EVERY.fullmatch(file.name) or self.names.fullmatch(file.name)
         return ours is not None and not file.is_dir() and not file.is_symlink()
 
     def _clear(self, folder: Path) -> None:

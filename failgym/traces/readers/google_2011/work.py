@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from failgym.traces.readers.work_folder import WorkFolder
 WORK = WorkFolder(
     "google-2011",
     version=2,
-    names=r"(checkpoint|(tasks|attempts|started|windows)-[0-9]{5,})\.(arrow|partial)",
+    names=re.compile(r"(checkpoint|(tasks|attempts|started|windows)-[0-9]{5,})\.(arrow|partial)"),
 )
 
 

@@ -11,6 +11,7 @@ the same import goes on where it was killed. Content and hash are those of `read
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -71,7 +72,9 @@ MOST_PARTITIONS = 4096
 WORK = WorkFolder(
     "google-2019",
     version=1,
-    names=r"(split-[a-z]+_[a-z]+-[0-9]+|part-[0-9]+(-[a-z]+)?|ends)\.(arrow|json|npy|partial)",
+    names=re.compile(
+        r"(split-[a-z]+_[a-z]+-[0-9]+|part-[0-9]+(-[a-z]+)?|ends)\.(arrow|json|npy|partial)"
+    ),
 )
 
 
