@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from failgym.agents.algorithms.registry import ALGORITHMS
     from failgym.agents.environments.masks import require_masks
     from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
-    from failgym.agents.files.policy_file import load_agent, read_manifest, save_policy
+    from failgym.agents.files.policy_file import load_agent, read_manifest
+    from failgym.agents.files.writing import save_policy
     from failgym.agents.training.train import train
     from failgym.agents.training.training_settings import TrainingSettings
 
@@ -38,7 +39,7 @@ _MODULES = {
     "make_sb3_env": "environments.vec_env",
     "read_manifest": "files.policy_file",
     "require_masks": "environments.masks",
-    "save_policy": "files.policy_file",
+    "save_policy": "files.writing",
     "TrainingSettings": "training.training_settings",
     "train": "training.train",
 }

@@ -39,7 +39,8 @@ from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.ensembles.decider import Decider
 from failgym.agents.ensembles.ensemble import joined
 from failgym.agents.files.manifest import Environment
-from failgym.agents.files.policy_file import load_agent, save_ensemble
+from failgym.agents.files.policy_file import load_agent
+from failgym.agents.files.writing import save_ensemble
 from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.run_folder import (

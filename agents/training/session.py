@@ -18,8 +18,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from failgym.agents.algorithms.training_options import WarmStartOptions
 from failgym.agents.environments.vec_env import BatchedVecEnv
-from failgym.agents.files.policy_file import load_agent, save_policy
+from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.trained_policy import TrainedPolicy
+from failgym.agents.files.writing import save_policy
 from failgym.agents.imitation.warm_start import WarmStartSettings, warm_start
 from failgym.agents.training.callback import (
     Log,

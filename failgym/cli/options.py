@@ -52,7 +52,7 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         metavar="N|ray",
-        help="Work in N processes of this machine, or on a Ray cluster; the result is the same.",
+        help="Do independent steps in N processes of this machine, or on a Ray cluster.",
     ),
 ]
 RayAddress = Annotated[

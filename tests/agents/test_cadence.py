@@ -21,8 +21,9 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from failgym.agents.environments.vec_env import make_sb3_env
 from failgym.agents.files.decision_interval import Cadence
-from failgym.agents.files.policy_file import load_agent, save_policy
+from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.trained_policy import TrainedPolicy
+from failgym.agents.files.writing import save_policy
 from failgym.cli.watch import Recorded
 from failgym.envs import FIELDS, Scenario, resolve
 from failgym.evaluation import Anchors

@@ -24,8 +24,9 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import failgym
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
-from failgym.agents.files.policy_file import load_agent, save_policy, save_weights
+from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.trained_policy import Moments, TrainedPolicy
+from failgym.agents.files.writing import save_policy, save_weights
 from failgym.agents.networks.architectures import ARCHITECTURES, describe, kept_weights
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve

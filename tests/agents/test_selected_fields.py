@@ -21,8 +21,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize  # noqa: 
 
 import failgym  # noqa: E402
 from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
-from failgym.agents.files.policy_file import load_agent, save_policy  # noqa: E402
+from failgym.agents.files.policy_file import load_agent  # noqa: E402
 from failgym.agents.files.trained_policy import TrainedPolicy  # noqa: E402
+from failgym.agents.files.writing import save_policy  # noqa: E402
 from failgym.envs import (  # noqa: E402
     FIELDS,
     MitigationEnv,

@@ -19,8 +19,8 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ray.tune.registry import register_env
 
-from failgym.agents.files.policy_file import save_weights
 from failgym.agents.files.trained_policy import Moments
+from failgym.agents.files.writing import save_weights
 from failgym.agents.networks.sizes import Network
 from failgym.contrib.rllib.environment import (
     SETTINGS,
