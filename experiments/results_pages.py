@@ -14,6 +14,8 @@
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
     python -m experiments.results_pages --random-rules rules.json
+    python -m experiments.random_rules --env ID --questions 1 --json simple.json  # likewise
+    python -m experiments.results_pages --simple-rules simple.json
     python -m experiments.cloning_ablations --rules rules.json --json ablations.json
     python -m experiments.results_pages --ablations ablations.json
     python -m experiments.information --json information.json  # once for each environment
@@ -79,7 +81,7 @@ from experiments.result_tables.intervals import (
     verdicts,
 )
 from experiments.result_tables.power import power
-from experiments.result_tables.random_rules import ablations, random_rules
+from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.result_tables.speed import speed
@@ -101,6 +103,7 @@ PAGES = {
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",
     "random_rules": "docs/results/random_rules.md",
+    "simple_rules": "docs/results/random_rules.md",
     "ablations": "docs/results/random_rules.md",
     "information": "docs/results/information.md",
     "alarms": "docs/results/information.md",
@@ -152,6 +155,7 @@ def main(
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
     random_rules_file: Annotated[Path | None, typer.Option("--random-rules", **FILE)] = None,
+    simple_rules_file: Annotated[Path | None, typer.Option("--simple-rules", **FILE)] = None,
     ablations_file: Annotated[Path | None, typer.Option("--ablations", **FILE)] = None,
     information_file: Annotated[Path | None, typer.Option("--information", **FILE)] = None,
     alarms_file: Annotated[Path | None, typer.Option("--alarms", **FILE)] = None,
@@ -180,6 +184,7 @@ def main(
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("random_rules", random_rules_file, random_rules),
+        ("simple_rules", simple_rules_file, simple_rules),
         ("ablations", ablations_file, ablations),
         ("information", information_file, information),
         ("alarms", alarms_file, alarms),

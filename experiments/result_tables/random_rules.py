@@ -1,4 +1,4 @@
-"""The page of random rules, and of Cloning-v1 without clones and forecast."""
+"""The page of random rules, of simple ones, and of Cloning-v1 without clones and forecast."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from experiments.result_tables.cells import estimate
 from failgym.baselines import DecisionTree
 from failgym.envs import SCENARIOS
 
-__all__ = ["ablations", "random_rules"]
+__all__ = ["ablations", "random_rules", "simple_rules"]
 
 
 def random_rules(content: dict[str, Any]) -> str:
     """The best random rule of each environment, as `experiments.random_rules` wrote it."""
+    return _found(content, RANDOM)
+
+
+def simple_rules(content: dict[str, Any]) -> str:
+    """The same of rules that ask one question (``--questions 1``)."""
+    return _found(content, "simple rule")
+
+
+def _found(content: dict[str, Any], kind: str) -> str:
     found = {
         env: content[env] for env in (f"failgym/{name}" for name in SCENARIOS) if env in content
     }
-    columns = ["", "random rule", "best shipped", "second best", "random rule above best", "traces"]
+    columns = ["", kind, "best shipped", "second best", f"{kind} above best", "traces"]
     rows = [
         [
             f"`{env}`",

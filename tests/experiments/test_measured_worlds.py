@@ -15,7 +15,7 @@ from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.intervals import carried_over, simulation
 from experiments.result_tables.power import power
-from experiments.result_tables.random_rules import ablations, random_rules
+from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.results_pages import PAGES, part
@@ -31,6 +31,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "sensitivity": ("sensitivity", sensitivity),
     "turns": ("sensitivity", turns),
     "random_rules": ("random_rules", random_rules),
+    "simple_rules": ("simple_rules", simple_rules),
     "ablations": ("ablations", ablations),
     "power": ("power", power),
     "simulation": ("interval_simulation", simulation),

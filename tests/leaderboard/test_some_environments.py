@@ -11,7 +11,7 @@ import pytest
 
 from failgym.leaderboard import SUITES, Entry, Submission, Suite, SuiteWorlds, merge, verify
 from failgym.leaderboard.page import read_source, rows_of
-from failgym.leaderboard.run.tasks import count_steps
+from failgym.leaderboard.run.tasks import RunTasks, count_steps
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.submission.records import (
     file_sha256,
@@ -21,6 +21,9 @@ from failgym.leaderboard.submission.records import (
 from failgym.leaderboard.suite.reference import Reference
 from failgym.leaderboard.suite.suites import Cell, Course
 from failgym.traces import generate
+from failgym.worlds import build as builder
+from failgym.worlds.pinned import build
+from failgym.worlds.scenario import Scenario
 from tests.leaderboard.boards import TINY, actions, edit, rehash, results, submit
 
 pytest.importorskip("xgboost", reason="needs failgym[predictors]")
@@ -235,3 +238,29 @@ def test_what_is_left_out_is_joined_and_must_not_contradict(
     lacks(a, GRACE)
     with pytest.raises(ValueError, match="of different forecasts that are left out: not merged"):
         merge([a, b], tmp_path / "two")
+
+
+def test_the_world_of_a_cell_is_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_worlds: Path
+) -> None:
+    """While its trace is at hand: policies read the part that they play, in whatever process."""
+    built = list[Any]()
+    tables, all_done = build._tables, RunTasks.all_done
+
+    def by_others(*args: Any, **more: Any) -> Any:
+        builder._build.cache_clear()
+        builder._build_part.cache_clear()
+        return all_done(*args, **more)
+
+    monkeypatch.setattr(RunTasks, "all_done", by_others)
+
+    def seen(scenario: Scenario) -> Any:
+        built.append(scenario)
+        return tables(scenario)
+
+    monkeypatch.setattr(build, "_tables", seen)
+    changes = {"jobs": 1_000, "slice_tasks": 1}
+    course = Course(CLONING, seeds=(11, 12), slices=5, by_stake=True, changes=changes)
+    monkeypatch.setitem(SUITES, "by stake", Suite("by stake", 1, (course,)))
+    submit(tmp_path / "run", player("give_up", CLONING), suite=SUITES["by stake"])
+    assert len(built) == len(set(built)) == 2 * len(course.forecasts) == 4

@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 _Task = tuple[str, Any]
-"""A task of a process: "predictor", "reference" or "cells", and what it is about; of cells, who
-plays which."""
+"""A task of a process: "predictor", "trace" or "cells", and what it is about: an environment, the
+cells of a trace, or who plays which."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class RunTasks:
         kind, about = task
         if kind == "predictor":
             return self._predictor(about)
-        if kind == "reference":
-            return self._reference(about)
+        if kind == "trace":
+            return self._prepare(about)
         try:
             for entry, cell in about:
                 play_cell(self.work, self.worlds, self.players, entry, cell)
@@ -86,9 +86,16 @@ class RunTasks:
             return " ".join(str(error).split())
         return None
 
-    def _reference(self, cell: Cell) -> None:
-        if not self.work.reference_file(cell).is_file():
-            self.work.save_reference(cell, self.worlds.reference(cell))
+    def _prepare(self, cells: Sequence[Cell]) -> None:
+        """Find replay and the bound of a trace, with every kind of forecast.
+
+        The worlds that policies will play are built on the way, while the trace is at hand.
+        """
+        for cell in cells:
+            alike = self.worlds.alike(cell)
+            if not self.work.reference_file(alike).is_file():
+                self.work.save_reference(alike, self.worlds.reference(alike))
+            self.worlds.playing(cell, self.work.reference(alike).slices)
 
 
 def _policy_files(tasks: Sequence[_Task]) -> list[Path]:
@@ -101,8 +108,10 @@ def _policy_files(tasks: Sequence[_Task]) -> list[Path]:
 def _named(task: _Task) -> str:
     """What a task is called in a line."""
     kind, about = task
-    if kind != "cells":
+    if kind == "predictor":
         return f"{kind} of {about}"
+    if kind == "trace":
+        return f"trace {about[0].seed} of {about[0].env}"
     entry, cell = about[0]
     more = f" and {len(about) - 1} more" if len(about) > 1 else ""
     return f"{entry.name} in {cell}{more}"
@@ -111,7 +120,7 @@ def _named(task: _Task) -> str:
 def count_steps(worlds: SuiteWorlds, entries: Sequence[Entry]) -> int:
     """Steps that progress is counted in: what must be prepared, and policies times cells."""
     cells = cells_played(worlds, entries)
-    prepared = len(_trained(worlds, entries)) + len(reference_cells(worlds, cells))
+    prepared = len(_trained(worlds, entries)) + len(_by_trace(cells))
     return prepared + len(planned(entries, cells))
 
 
@@ -147,11 +156,19 @@ def train_predictors(
     ]
 
 
+def _by_trace(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """The cells of each trace, which differ in the forecast."""
+    found: dict[tuple[str, int], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.env, cell.seed), []).append(cell)
+    return list(found.values())
+
+
 def find_references(
     run: RunTasks, cells: Sequence[Cell], workers: Workers, progress: Advance
 ) -> None:
-    """Find out what replay and the bound cost."""
-    tasks: list[_Task] = [("reference", cell) for cell in reference_cells(run.worlds, cells)]
+    """Find out what replay and the bound cost, trace by trace."""
+    tasks: list[_Task] = [("trace", mine) for mine in _by_trace(cells)]
     run.all_done(tasks, workers, done=progress)
 
 
