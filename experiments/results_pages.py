@@ -10,6 +10,8 @@
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
     python -m experiments.results_pages --agents agents.json
+    python -m experiments.worst_cases --json worst.json
+    python -m experiments.results_pages --worst worst.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
@@ -68,7 +70,7 @@ import typer
 from experiments.leaderboard_tables import complete, fingerprint, short, summary, told_apart
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
-from experiments.result_tables.agents import agents
+from experiments.result_tables.agents import agents, worst
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.contrib import off_policy, rllib
@@ -118,6 +120,7 @@ PAGES = {
     "verdicts": "docs/results/intervals.md",
     "from_generated": "docs/results/twins.md",
     "generalisation": "docs/results/generalisation.md",
+    "worst": "docs/results/agents.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
 }
@@ -151,6 +154,7 @@ def main(
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
+    worst_file: Annotated[Path | None, typer.Option("--worst", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
@@ -181,6 +185,7 @@ def main(
         ("speed", speed_file, speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
+        ("worst", worst_file, worst),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("random_rules", random_rules_file, random_rules),

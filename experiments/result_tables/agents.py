@@ -7,8 +7,13 @@ from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, shown
+from experiments.worst_cases import REPLAY
+from failgym.envs import SCENARIOS
 
-__all__ = ["agents"]
+__all__ = ["agents", "worst"]
+
+LEAST_RULES = 2
+"""Beside the agents of an environment."""
 
 
 def agents(rows: Sequence[dict[str, Any]]) -> str:
@@ -28,3 +33,32 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
         if shown(row["env"])
     ]
     return "\n".join(table(columns, cells))
+
+
+def worst(content: dict[str, Any]) -> str:
+    """Worst slices, jobs and traces, as `experiments.worst_cases` wrote them.
+
+    All agents, replay, and the best rules: as many as there are agents, two at least.
+    """
+    columns = ["", "policy", "score", "worst slice", "worst job", "losing jobs", "worst trace"]
+    cells: list[list[str]] = []
+    for env in (env for env in SCENARIOS if env in content):
+        rows: list[dict[str, Any]] = content[env]["rows"]
+        trained = [row for row in rows if row["agent"]]
+        rules = [row for row in rows if not row["agent"] and row["policy"] != REPLAY]
+        nothing = [row for row in rows if row["policy"] == REPLAY]
+        kept = [*trained, *rules[: max(len(trained), LEAST_RULES)], *nothing]
+        for row in sorted(kept, key=lambda one: -one["score"]):
+            name = f"**`{row['policy']}`**" if row["agent"] else f"`{row['policy']}`"
+            cells.append(
+                [
+                    *(f"`failgym/{env}`", name, f"{row['score']:.1f}", f"{row['slice']:.2f}"),
+                    *(_shown(row["job"], 2), _shown(row["losing"], 1, " %"), f"{row['trace']:.1f}"),
+                    *(f"{row['false_kills']:.2f}", _shown(row["in_a_job"], 0)),
+                ]
+            )
+    return "\n".join(table([*columns, "false kills of 1,000", "most in a job"], cells))
+
+
+def _shown(value: float | None, digits: int, unit: str = "") -> str:
+    return "-" if value is None else f"{value:,.{digits}f}{unit}"
