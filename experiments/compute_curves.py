@@ -105,10 +105,9 @@ def _learns(scenario: Scenario, share: float, seed: int) -> tuple[str, Callable[
 def _tries(scenario: Scenario, share: float, seed: int) -> tuple[str, Callable[[], Policy]]:
     """The counterfactual learner, with a share of its traces."""
     known = settings_of(LEARNER, scenario.name)
-    few = {
-        "traces": max(1, round(share * known.traces)),
-        "chosen_on": max(1, round(share * known.chosen_on)),
-    }
+    few = {"traces": max(1, round(share * known.traces))}
+    if known.chosen_on is not None:
+        few["chosen_on"] = max(1, round(share * known.chosen_on))
     settings = TrainingSettings(
         LEARNER.name, seed=seed, hyper=few, episodes=CHOSEN_ON.get(scenario.name)
     )
