@@ -20,6 +20,7 @@ from docs.website.links import HOMES, place_of, translated
 from docs.website.timeline import drawn, read_log
 from experiments.readme import question
 from failgym.envs import FIELDS, SCENARIOS, varying_fields
+from failgym.leaderboard.suite.suites import RELEASED
 from tests.pages import PAGES, TOP
 
 BUILDS = pytest.mark.skipif(
@@ -153,6 +154,11 @@ def test_the_page_of_an_environment_says_all_of_it(name: str) -> None:
     rows = set(re.findall(r"^\| `(\w+)` \| \w+ \|", text, re.MULTILINE))
     assert varying <= rows
     assert all(f"`{field.name}`" in text for field in FIELDS)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_page_of_a_released_environment_has_scores_and_a_film(name: str) -> None:
+    text = environments.environment_page(name)
     assert re.search(r"^\| `replay` \| 1 \| 0\.0", text, re.MULTILINE), "scores of the suite"
     assert (TOP / "docs" / "pictures" / f"{name}.png").is_file()
     assert (TOP / "docs" / "pictures" / f"{name}.mp4").is_file()

@@ -47,8 +47,10 @@ from __future__ import annotations
 from failgym.vocabulary import MINUTE, SECOND
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["CHECKPOINT"]
+__all__ = ["AFTER", "CHECKPOINT"]
 
+AFTER = "Kumar et al. 2020: Young's interval, predictions, both"
+"""Whom it is after, in the table of environments."""
 CHECKPOINT = Scenario(
     name="Checkpoint-v1",
     trace="system-a-harsh-applications",

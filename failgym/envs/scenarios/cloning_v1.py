@@ -42,8 +42,10 @@ from __future__ import annotations
 
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["CLONING"]
+__all__ = ["AFTER", "CLONING"]
 
+AFTER = "El-Sayed et al. 2017: Algorithm 1, retry cap"
+"""Whom it is after, in the table of environments."""
 CLONING = Scenario(
     name="Cloning-v1",
     trace="google-2011-applications-failing",

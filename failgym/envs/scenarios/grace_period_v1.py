@@ -36,8 +36,10 @@ from __future__ import annotations
 
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["GRACE_PERIOD"]
+__all__ = ["AFTER", "GRACE_PERIOD"]
 
+AFTER = "Rosà et al. 2015: grace periods"
+"""Whom it is after, in the table of environments."""
 GRACE_PERIOD = Scenario(
     name="GracePeriod-v1",
     trace="google-2011-applications-narrow",

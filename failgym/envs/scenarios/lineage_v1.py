@@ -38,8 +38,10 @@ from __future__ import annotations
 from failgym.vocabulary import MINUTE, SECOND
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["LINEAGE"]
+__all__ = ["AFTER", "LINEAGE"]
 
+AFTER = "PANDA 2017: which outputs to save from a failure of machines"
+"""Whom it is after, in the table of environments."""
 LINEAGE = Scenario(
     name="Lineage-v1",
     world="scheduled",

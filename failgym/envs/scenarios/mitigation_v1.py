@@ -64,8 +64,10 @@ from __future__ import annotations
 from failgym.vocabulary import MINUTE, SECOND
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["MITIGATION"]
+__all__ = ["AFTER", "MITIGATION"]
 
+AFTER = "the first three, in one loaded cluster"
+"""Whom it is after, in the table of environments."""
 MITIGATION = Scenario(
     name="Mitigation-v1",
     world="scheduled",

@@ -34,8 +34,10 @@ from __future__ import annotations
 
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["WORKFLOW"]
+__all__ = ["AFTER", "WORKFLOW"]
 
+AFTER = "FLAW 2010: which of the free machines to trust"
+"""Whom it is after, in the table of environments."""
 WORKFLOW = Scenario(
     name="Workflow-v1",
     world="scheduled",
