@@ -57,13 +57,14 @@ class Format:
     @property
     def reader(self) -> Callable[..., Trace]:
         """`read_<format>(path, *, <options>, progress=False) -> Trace`."""
-        read: Callable[..., Any] = getattr(self._package, f"read_{self.module}")
-        return read
+        return self._read
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options of the reader: its keyword-only parameters but `progress`."""
-        return _options(self.reader)
+        parameters = inspect.signature(self._read).parameters.values()
+        names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+        return tuple(name for name in names if name != "progress")
 
     @property
     def importer(self) -> Callable[..., Any] | None:
@@ -80,6 +81,11 @@ class Format:
         return (
             self.importer is not None and "workers" in inspect.signature(self.importer).parameters
         )
+
+    @property
+    def _read(self) -> Callable[..., Any]:
+        read: Callable[..., Any] = getattr(self._package, f"read_{self.module}")
+        return read
 
     @property
     def _package(self) -> Any:
@@ -100,7 +106,7 @@ class AddedFormat(Format):
     @property
     def reader(self) -> Callable[..., Trace]:
         """The reader, imported now; whatever it raises becomes a line that names its package."""
-        read = self.other.load()
+        read = self._read
 
         def reader(path: Any, *, progress: bool = False, **options: Any) -> Trace:
             with self.other.blamed():
@@ -112,20 +118,15 @@ class AddedFormat(Format):
         return reader
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """Those of the reader, which is imported now."""
-        with self.other.blamed():
-            return _options(self.other.load())
-
-    @property
     def importer(self) -> None:
         """None: there is only the reader."""
 
-
-def _options(read: Callable[..., Any]) -> tuple[str, ...]:
-    parameters = inspect.signature(read).parameters.values()
-    options = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    return tuple(name for name in options if name != "progress")
+    @property
+    def _read(self) -> Callable[..., Any]:
+        read = self.other.load()
+        if not callable(read):
+            raise ValueError(f"{self.other}: expected a function, got {type(read).__name__}")
+        return read
 
 
 def _place(name: str) -> tuple[int, str]:
