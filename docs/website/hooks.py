@@ -72,6 +72,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links as they must read on the site, ids of environments in tables too."""
     at: str = page.file.src_uri
+    if at == HOMES["README.md"]:
+        page.meta["hide"] = ["navigation"]  # a list of this page alone
     if at in _ORIGINS:
         markdown = translated(markdown, _ORIGINS[at], at)
     elif page.file.generated_by is None:
