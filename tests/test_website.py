@@ -98,6 +98,14 @@ def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
 
 
 @BUILDS
+def test_no_line_ends_within_an_option(site: Path) -> None:
+    shown = (site / "hosting.html").read_text("utf-8")
+    assert '<code class="short">--policy-command</code>' in shown
+    assert "<code>--policy-command</code>" not in shown
+    assert re.search(r"code\.short \{ white-space: nowrap", (site / "assets/site.css").read_text())
+
+
+@BUILDS
 def test_the_search_knows_environments_fields_and_names(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     text = " ".join(f"{entry['title']} {entry['text']}" for entry in index["docs"])
