@@ -68,7 +68,7 @@ class Page:
         """The sentences of its text, without tables, heads, pictures and what is generated."""
         text = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", self.prose, flags=re.DOTALL)
         text = re.sub(r"^(?:\||#|!\[|>).*$", "", text, flags=re.MULTILINE)
-        text = re.sub(r"`[^`\n]+`|\]\([^()\s]+\)", "x", text)
+        text = re.sub(r"`[^`\n]+`|\]\([^()\s]+\)", "x", text).replace("**", "")
         for block in re.split(r"\n\s*\n|\n(?=[-*\d] )", text):
             yield from filter(None, re.split(r"(?<=[.?!:])\s+", " ".join(block.split())))
 
