@@ -20,7 +20,7 @@ from docs.website.links import HOMES, place_of, translated
 from docs.website.timeline import drawn, read_log
 from experiments.readme import question
 from failgym.envs import FIELDS, SCENARIOS, varying_fields
-from tests.pages import PAGES, TOP
+from tests.pages import LONGEST_SENTENCE, PAGES, TOP, sentences
 
 BUILDS = pytest.mark.skipif(
     find_spec("mkdocs") is None or find_spec("material") is None, reason="needs the docs extra"
@@ -196,6 +196,12 @@ def test_the_page_of_an_environment_says_all_of_it(name: str) -> None:
     assert re.search(r"^\| `replay` \| 1 \| 0\.0", text, re.MULTILINE), "scores of the suite"
     assert (TOP / "docs" / "pictures" / f"{name}.png").is_file()
     assert (TOP / "docs" / "pictures" / f"{name}.mp4").is_file()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_sentences_about_an_environment_are_short(name: str) -> None:
+    for said in environments.sections(environments.docstring(name)).values():
+        assert [words for words in sentences(said) if len(words.split()) > LONGEST_SENTENCE] == []
 
 
 def test_actions_on_the_page_are_those_that_are_ever_legal() -> None:
