@@ -170,14 +170,23 @@ def test_a_browser_opens_every_page_without_a_complaint(site: Path, browser: Any
 
 
 @BUILDS
-def test_the_search_finds_a_field_without_a_network(site: Path, browser: Any) -> None:
+@pytest.mark.parametrize(
+    ("typed", "first"), [("confidence_finish", ""), ("leaderboard", "leaderboards.html")]
+)
+def test_the_search_finds_a_field_and_a_guide_without_a_network(
+    site: Path, browser: Any, typed: str, first: str
+) -> None:
+    """The guide before results, rules and the interface, which have the word too."""
     shown = browser.new_page()
     shown.goto((site / "index.html").as_uri())
     shown.click("input.md-search__input")
     shown.wait_for_timeout(1_000)  # as who types later than a script
-    shown.keyboard.type("confidence_finish")
-    shown.wait_for_selector(".md-search-result__item", state="attached", timeout=60_000)
+    shown.keyboard.type(typed)
+    found = shown.wait_for_selector(
+        ".md-search-result__item a", state="attached", timeout=60_000
+    ).get_attribute("href")
     shown.close()
+    assert first in found
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
