@@ -21,7 +21,7 @@ from docs.website.timeline import drawn, read_log
 from experiments.readme import question
 from failgym.envs import FIELDS, SCENARIOS, varying_fields
 from failgym.leaderboard.suite.suites import RELEASED
-from tests.pages import PAGES, TOP
+from tests.pages import LONGEST_SENTENCE, PAGES, TOP, sentences
 
 BUILDS = pytest.mark.skipif(
     find_spec("mkdocs") is None or find_spec("material") is None, reason="needs the docs extra"
@@ -171,14 +171,23 @@ def test_a_browser_opens_every_page_without_a_complaint(site: Path, browser: Any
 
 
 @BUILDS
-def test_the_search_finds_a_field_without_a_network(site: Path, browser: Any) -> None:
+@pytest.mark.parametrize(
+    ("typed", "first"), [("confidence_finish", ""), ("leaderboard", "leaderboards.html")]
+)
+def test_the_search_finds_a_field_and_a_guide_without_a_network(
+    site: Path, browser: Any, typed: str, first: str
+) -> None:
+    """The guide before results, rules and the interface, which have the word too."""
     shown = browser.new_page()
     shown.goto((site / "index.html").as_uri())
     shown.click("input.md-search__input")
     shown.wait_for_timeout(1_000)  # as who types later than a script
-    shown.keyboard.type("confidence_finish")
-    shown.wait_for_selector(".md-search-result__item", state="attached", timeout=60_000)
+    shown.keyboard.type(typed)
+    found = shown.wait_for_selector(
+        ".md-search-result__item a", state="attached", timeout=60_000
+    ).get_attribute("href")
     shown.close()
+    assert first in found
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -202,6 +211,12 @@ def test_the_page_of_a_released_environment_has_scores_and_a_film(name: str) -> 
     assert re.search(r"^\| `replay` \| 1 \| 0\.0", text, re.MULTILINE), "scores of the suite"
     assert (TOP / "docs" / "pictures" / f"{name}.png").is_file()
     assert (TOP / "docs" / "pictures" / f"{name}.mp4").is_file()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_sentences_about_an_environment_are_short(name: str) -> None:
+    for said in environments.sections(environments.docstring(name)).values():
+        assert [words for words in sentences(said) if len(words.split()) > LONGEST_SENTENCE] == []
 
 
 def test_actions_on_the_page_are_those_that_are_ever_legal() -> None:

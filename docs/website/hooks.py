@@ -21,6 +21,8 @@ __all__ = ["on_config", "on_files", "on_page_content", "on_page_markdown"]
 
 _ORIGINS = {place: origin for origin, place in HOMES.items()}
 """Page of the site -> where its text is in the repository, outside of docs/."""
+_LESS_READ = ("api/", "rules/", "results/", "changelog.md")
+"""Pages that the search puts behind those of guides and environments, if both fit."""
 _SHORT = re.compile(r"<code>([^<]{1,28})</code>")
 """A name or an option in a text, which fits into a line on a phone."""
 
@@ -77,6 +79,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     at: str = page.file.src_uri
     if at == HOMES["README.md"]:
         page.meta["hide"] = ["navigation"]  # a list of this page alone
+    if at.startswith(_LESS_READ):
+        page.meta.setdefault("search", {}).setdefault("boost", 0.3)
     if at in _ORIGINS:
         markdown = translated(markdown, _ORIGINS[at], at)
     elif page.file.generated_by is None:

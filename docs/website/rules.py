@@ -105,7 +105,7 @@ def _examples(file: Path) -> str:
 
 def _legend() -> str:
     colours = {**FATES, "outage": OUTAGE}
-    keys = "".join(
+    keys = " ".join(
         f'<span><i style="background:{colour}"></i>{name}</span>'
         for name, colour in colours.items()
     )

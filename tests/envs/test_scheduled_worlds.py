@@ -107,7 +107,7 @@ def test_bad_values_and_combinations_name_the_field(
         (
             LINEAGE,
             {"trace": "google-2011", "jobs": 50, "machines": 4},
-            "failed_share: expected a trace of which nothing ran",
+            "failed_share: expected a trace in which nothing ran",
         ),
     ],
 )

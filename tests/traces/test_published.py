@@ -336,8 +336,8 @@ ODD = {
     "a date of no calendar": (503, {"Retry-After": f"1 Jan {'9' * 20} 00:00:00 GMT"}, "503"),
     "a zone of no clock": (503, {"Retry-After": "Mon, 01 Jan 2035 00:00:00 +9999999999999"}, "503"),
     "a number of no wait": (503, {"Retry-After": "9" * 5000}, "come back in inf s"),
-    "no address": (302, {"Location": "http://[bad"}, "cannot be asked for"),
-    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be asked for"),
+    "no address": (302, {"Location": "http://[bad"}, "cannot be fetched"),
+    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be fetched"),
     "no length": (200, {"Content-Length": "9" * 5000}, "states a length of '9999"),
     "no part": (206, {"Content-Range": f"bytes 0-{'9' * 5000}/{'9' * 5000}"}, "another part"),
     "no content": (204, {}, "the server says 204 No Content, expected a file"),
@@ -653,7 +653,7 @@ def test_no_file_is_known_to_be_empty() -> None:
     assert f"of {135 - len(unknown)}, which have 108 MB" in DOCS.read_text()
     sizes = [file.size for file in PUBLISHED["wfcommons"].files if file.size is not None]
     assert round(sum(sizes) / 1e6) == 108
-    with pytest.raises(ValueError, match="0 bytes, expected some"):
+    with pytest.raises(ValueError, match="0 bytes, expected at least 1"):
         PublishedFile("a", "https://a", 0, hashlib.sha256().hexdigest())
 
 

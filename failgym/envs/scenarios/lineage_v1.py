@@ -12,9 +12,8 @@ Decisions
     while the output is written.
 
 Rewards
-    Completion time of the job, on the scale of its critical path; and a thousandth of the
-    machine-time that is lost or goes into writing, on the scale of a task's (a job has some
-    thousand tasks).
+    Completion time of the job, on the scale of its critical path. A thousandth of the machine-time
+    that is lost or goes into writing, on the scale of a task's: a job has some thousand tasks.
 
 Forecast
     None: it is not known which machines fail, or when.

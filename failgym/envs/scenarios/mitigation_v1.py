@@ -13,8 +13,8 @@ Decisions
     once slow each other.
 
 Rewards
-    Wasted machine-time; the time of checkpoints and restores; a quarter of a machine-hour for an
-    hour until a task has settled, waits included; and four times its machine-time for every task
+    Wasted machine-time, and the time of checkpoints and restores. A quarter of a machine-hour for
+    an hour until a task has settled, waits included. Four times its machine-time for every task
     that does not finish (`task_value`), whatever the record did, unless its user kills it in the
     end. All tasks that are in the cluster during the episode are charged, those of others as one
     term (`charge="episode"`): an agent that takes their slots pays for their waits. At a price of
