@@ -10,7 +10,7 @@ BIN = .venv/bin
 TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
-.PHONY: demo test check check-long clients lowest newest docs docs-serve release-check dist-check format clean
+.PHONY: demo test check check-long clients lowest newest lists docs docs-serve release-check dist-check format clean
 
 # The page is of the published run: ranks that can be trusted take hours (docs/results/leaderboard.md).
 demo: .venv/demo.stamp  ## every rule in two environments: tables, demo.json; the published leaderboard: demo.html
@@ -57,6 +57,9 @@ newest: build/newest/venv.stamp  ## the quick tests with the newest versions
 
 # The notice of Material's successor is not ours to print.
 MKDOCS = NO_MKDOCS_2_WARNING=1 OMP_NUM_THREADS=1 $(BIN)/python -m mkdocs
+
+lists: .venv/dev.stamp  ## the tables in docs/ of what there is: environments, rules, formats, profiles
+	$(BIN)/python -m experiments.lists
 
 docs: .venv/dev.stamp  ## the site, into site/; it needs no network, neither to be built nor to be read
 	$(MKDOCS) build --strict --clean

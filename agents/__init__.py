@@ -58,6 +58,6 @@ def __getattr__(name: str) -> Any:
         module = import_module(f"{__name__}.{_MODULES[name]}")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"{__name__}.{name} needs more: pip install 'failgym[agents]' ({error})"
+            f"{__name__}.{name} needs other packages: pip install 'failgym[agents]' ({error})"
         ) from error
     return getattr(module, name)

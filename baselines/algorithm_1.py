@@ -42,6 +42,7 @@ class Algorithm1(Heuristic):
     """
 
     name: ClassVar[str] = "algorithm_1"
+    after: ClassVar[str] = "El-Sayed et al. 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"clone", "retry"})
 
     threshold: float = tuned(0.9, 0.05, 1.0)

@@ -39,6 +39,7 @@ class Aware(Heuristic):
     """
 
     name: ClassVar[str] = "aware"
+    after: ClassVar[str] = "Ghit and Epema 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
     reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 

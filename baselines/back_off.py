@@ -36,6 +36,7 @@ class BackOff(Heuristic):
     """
 
     name: ClassVar[str] = "back_off"
+    after: ClassVar[str] = "Kubernetes jobs"
     needs: ClassVar[frozenset[str]] = frozenset({"retry", "give_up"})
     reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 

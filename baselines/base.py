@@ -78,6 +78,11 @@ class Heuristic(ABC):
 
     name: ClassVar[str]
     """The name in tables and on the command line."""
+    after: ClassVar[str] = ""
+    """Whom the rule is after, in tables: "Young 1974"; empty if nobody. The source is cited in full
+    in the docstring, or on the page of sources."""
+    idle: ClassVar[bool] = False
+    """Does it leave everything to the cluster, on purpose? All others are tested to act."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """The `failgym.worlds.decisions.DECISIONS` that the rule is about. Tables list it where a
     scenario allows *all* of them (`compatible`); its user is told only where there is not *any*

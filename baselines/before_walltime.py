@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView, choose
-from failgym.baselines.search import choice
+from failgym.baselines.search import choice, fixed
 from failgym.baselines.young import period_is_over
 from failgym.vocabulary import Action
 
@@ -31,11 +31,12 @@ class BeforeWalltime(Heuristic):
     """
 
     name: ClassVar[str] = "before_walltime"
+    after: ClassVar[str] = "Kumar et al. 2020, R6"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     periodic: bool = choice(True, False)
     """Checkpoint at Young's intervals too?"""
-    window: float = 1.0
+    window: float = fixed(1.0)
     """Time to the next decision [min]; the monitoring window of Checkpoint-v1."""
 
     def __post_init__(self) -> None:

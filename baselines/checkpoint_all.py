@@ -20,6 +20,7 @@ class CheckpointAll(Heuristic):
     """
 
     name: ClassVar[str] = "checkpoint_all"
+    after: ClassVar[str] = "Ghit and Epema 2017, their upper end"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
     reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 

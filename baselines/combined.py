@@ -52,10 +52,11 @@ class Combined(Heuristic):
 
 @dataclass(frozen=True)
 class CloneAndSave(Combined):
-    """Retry cap and Algorithm 1 (El-Sayed et al. 2017) with ML + periodic (Kumar et al. 2020).
+    """`retry_cap`, `algorithm_1` and `ml_periodic` together.
 
-    At a failure the cap decides; at a window Algorithm 1 may clone the attempt, and it is saved
-    when its interval is over or failure is predicted.
+    The first two are of El-Sayed et al. 2017, the third of Kumar et al. 2020. At a failure the cap
+    decides; at a window Algorithm 1 may clone the attempt, and it is saved when its interval is
+    over or failure is predicted.
     """
 
     name: ClassVar[str] = "clone_and_save"
@@ -79,8 +80,9 @@ class CloneAndSave(Combined):
 
 @dataclass(frozen=True)
 class KillOrClone(Combined):
-    """Grace periods (Rosà et al. 2015) for tasks predicted not to finish, Algorithm 1 (El-Sayed et
-    al. 2017) for the others.
+    """`grace_period` for tasks that are predicted not to finish, `algorithm_1` for the others.
+
+    The first is of Rosà et al. 2015, the second of El-Sayed et al. 2017.
     """
 
     name: ClassVar[str] = "kill_or_clone"
@@ -99,8 +101,9 @@ class KillOrClone(Combined):
 
 @dataclass(frozen=True)
 class AllMeasures(CloneAndSave):
-    """Grace periods for tasks predicted not to finish; retry cap, Algorithm 1 and ML + periodic for
-    the others: every action of WINDOW and FAILED at once.
+    """`grace_period` for tasks that are predicted not to finish, `clone_and_save` for the others.
+
+    Every action of WINDOW and FAILED at once.
     """
 
     name: ClassVar[str] = "all_measures"
@@ -117,8 +120,10 @@ class AllMeasures(CloneAndSave):
 
 @dataclass(frozen=True)
 class StopOrCopy(Combined):
-    """Optimal stopping for hopeless tasks, retry cap (El-Sayed et al. 2017) at failures, and LATE
-    (Zaharia et al. 2008) for stragglers: what helps in a loaded cluster, and nothing else.
+    """`optimal_stopping` for hopeless tasks, `retry_cap` at failures, `late` for stragglers.
+
+    What helps in a loaded cluster, and nothing else. The second is of El-Sayed et al. 2017, the
+    third of Zaharia et al. 2008.
 
     Every kill is a small gain at the risk of a large loss, so that stopping is far more cautious
     here than by itself. The weight was chosen on the train split of Mitigation-v0, an environment

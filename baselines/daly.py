@@ -32,6 +32,7 @@ class Daly(Heuristic):
     """
 
     name: ClassVar[str] = "daly"
+    after: ClassVar[str] = "Daly 2006"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     factor: float = tuned(1.0, 0.25, 4.0, log=True)

@@ -32,6 +32,7 @@ class ExpectedLoss(Heuristic):
     """
 
     name: ClassVar[str] = "expected_loss"
+    after: ClassVar[str] = "Oliner et al. 2006"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
     reads: ClassVar[frozenset[str]] = frozenset({"risk"})
 

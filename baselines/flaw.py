@@ -21,6 +21,7 @@ class Flaw(Heuristic):
     """
 
     name: ClassVar[str] = "flaw"
+    after: ClassVar[str] = "FLAW 2010"
     needs: ClassVar[frozenset[str]] = frozenset({"place"})
     reads: ClassVar[frozenset[str]] = frozenset({"node_forecast"})
 

@@ -39,6 +39,7 @@ class Forking(Heuristic):
     """
 
     name: ClassVar[str] = "forking"
+    after: ClassVar[str] = "Wang et al. 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
     reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 

@@ -20,6 +20,7 @@ class GiveUp(Heuristic):
     """
 
     name: ClassVar[str] = "give_up"
+    after: ClassVar[str] = "El-Sayed et al. 2017, no retries"
     needs: ClassVar[frozenset[str]] = frozenset({"give_up"})
     reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 

@@ -19,7 +19,9 @@ CLASSES = ("finish", "evict", "fail", "kill")
 
 @dataclass(frozen=True)
 class GracePeriod(Heuristic):
-    """Arm every task whose predicted class is not FINISH; the scenario's grace period does the
+    """Kill after a grace period what is predicted not to finish.
+
+    It arms every task whose predicted class is not FINISH; the scenario's grace period does the
     rest.
 
     Rosà, Chen and Binder, "Catching failures of failures at big-data clusters", IWQoS 2015, section
@@ -29,6 +31,7 @@ class GracePeriod(Heuristic):
     """
 
     name: ClassVar[str] = "grace_period"
+    after: ClassVar[str] = "Rosà et al. 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
     reads: ClassVar[frozenset[str]] = frozenset({"classes"})
 

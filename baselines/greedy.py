@@ -26,6 +26,7 @@ class Greedy(Heuristic):
     """
 
     name: ClassVar[str] = "greedy"
+    after: ClassVar[str] = "Ghit and Epema 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
     reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 

@@ -23,6 +23,7 @@ class ImmediateKill(Heuristic):
     """
 
     name: ClassVar[str] = "immediate_kill"
+    after: ClassVar[str] = "Rosà et al. 2015"
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
     reads: ClassVar[frozenset[str]] = frozenset({"classes"})
 

@@ -44,6 +44,7 @@ class Introspective(Heuristic):
     """
 
     name: ClassVar[str] = "introspective"
+    after: ClassVar[str] = "Bautista-Gomez et al. 2016"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     prior: float = tuned(1.0, 0.1, 30.0, log=True)

@@ -46,6 +46,7 @@ class Late(Heuristic):
     """
 
     name: ClassVar[str] = "late"
+    after: ClassVar[str] = "Zaharia et al. 2008"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
     reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 

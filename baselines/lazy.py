@@ -32,6 +32,7 @@ class Lazy(Heuristic):
     """
 
     name: ClassVar[str] = "lazy"
+    after: ClassVar[str] = "Tiwari et al. 2014"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
     reads: ClassVar[frozenset[str]] = frozenset({"restarts"})
 

@@ -29,6 +29,7 @@ class LemonNodes(Heuristic):
     """
 
     name: ClassVar[str] = "lemon_nodes"
+    after: ClassVar[str] = "Kokolis et al. 2025"
     needs: ClassVar[frozenset[str]] = frozenset({"place"})
     reads: ClassVar[frozenset[str]] = frozenset({"outages"})
 

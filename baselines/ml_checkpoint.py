@@ -35,6 +35,7 @@ class MLCheckpoint(Heuristic):
     """
 
     name: ClassVar[str] = "ml_checkpoint"
+    after: ClassVar[str] = "Kumar et al. 2020"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
     reads: ClassVar[frozenset[str]] = frozenset({"risk"})
 

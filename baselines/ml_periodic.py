@@ -23,13 +23,14 @@ __all__ = ["MLPeriodic"]
 
 @dataclass(frozen=True)
 class MLPeriodic(Heuristic):
-    """Checkpoint "whenever either method suggests taking a checkpoint".
+    """Checkpoint when `young` or `ml_checkpoint` would.
 
-    Kumar et al., DSN 2020, section VI-A: Young's periodic method, and the prediction's one
-    checkpoint when an attempt is flagged first.
+    Kumar et al., DSN 2020, section VI-A, "whenever either method suggests taking a checkpoint":
+    Young's periodic method, and the prediction's one checkpoint when an attempt is flagged first.
     """
 
     name: ClassVar[str] = "ml_periodic"
+    after: ClassVar[str] = "Kumar et al. 2020"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     threshold: float = tuned(0.75, 0.01, 1.0)

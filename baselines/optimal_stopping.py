@@ -55,6 +55,7 @@ class OptimalStopping(Heuristic):
     """
 
     name: ClassVar[str] = "optimal_stopping"
+    after: ClassVar[str] = "Gittins 1979"
     needs: ClassVar[frozenset[str]] = frozenset({"kill"})
 
     weight: float = tuned(8.0, 1.0, 512.0, log=True)

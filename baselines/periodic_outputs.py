@@ -30,6 +30,7 @@ class PeriodicOutputs(Heuristic):
     """
 
     name: ClassVar[str] = "periodic_outputs"
+    after: ClassVar[str] = "Ghit and Epema 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
     reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 

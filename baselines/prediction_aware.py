@@ -45,6 +45,7 @@ class PredictionAware(Heuristic):
     """
 
     name: ClassVar[str] = "prediction_aware"
+    after: ClassVar[str] = "Aupy et al. 2014"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     threshold: float = tuned(0.75, 0.05, 0.99)

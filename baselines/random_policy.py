@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from failgym.baselines.base import Bools, Choices, Heuristic, ObservationView
+from failgym.baselines.search import fixed
 
 __all__ = ["RandomPolicy"]
 
@@ -26,7 +27,7 @@ class RandomPolicy(Heuristic):
 
     name: ClassVar[str] = "random"
 
-    seed: int = 0
+    seed: int = fixed(0)
     """Different seeds draw independently."""
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:

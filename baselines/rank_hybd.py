@@ -24,6 +24,8 @@ class RankHybd(Heuristic):
     """
 
     name: ClassVar[str] = "rank_hybd"
+    after: ClassVar[str] = "Yu and Shi 2008"
+    idle: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"place"})
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:

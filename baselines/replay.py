@@ -18,6 +18,7 @@ class Replay(Heuristic):
     """Always CONTINUE: what the cluster did without help. Every score is relative to it."""
 
     name: ClassVar[str] = "replay"
+    idle: ClassVar[bool] = True
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
         """Return CONTINUE everywhere."""

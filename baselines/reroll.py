@@ -15,7 +15,7 @@ __all__ = ["Reroll"]
 
 @dataclass(frozen=True)
 class Reroll(Heuristic):
-    """Clone a task whenever that is legal, and retry whatever fails.
+    """Clone a task whenever that is legal, and retry whatever fails: a probe, not a policy.
 
     Nobody runs a cluster like that. It is a probe of the environment: where a further attempt drew
     its fate anew, as often as one likes, to start as many as one may would be the best policy. In a

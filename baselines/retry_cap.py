@@ -27,6 +27,7 @@ class RetryCap(Heuristic):
     """
 
     name: ClassVar[str] = "retry_cap"
+    after: ClassVar[str] = "El-Sayed et al. 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"retry", "give_up"})
     reads: ClassVar[frozenset[str]] = frozenset({"failures"})
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
-__all__ = ["Choice", "Range", "choice", "search_space", "tuned"]
+__all__ = ["Choice", "Range", "choice", "fixed", "search_space", "tuned", "undecided"]
 
 Number = TypeVar("Number", int, float)
 Text = TypeVar("Text", str, bool)
@@ -42,6 +42,11 @@ def tuned(default: Number, low: Number, high: Number, *, log: bool = False) -> N
     return made
 
 
+def fixed(default: Any) -> Any:
+    """A field of a heuristic that no search tries: another value is neither better nor worse."""
+    return field(default=default, metadata={_KEY: None})
+
+
 def choice(default: Text, *others: Text) -> Any:
     """A field of a heuristic with its default, and the other values that may be tried."""
     return field(default=default, metadata={_KEY: Choice((default, *others))})
@@ -50,4 +55,9 @@ def choice(default: Text, *others: Text) -> Any:
 def search_space(kind: type[Any]) -> dict[str, Range | Choice]:
     """Return the parameters of a heuristic that may be tuned, by name; a dataclass is expected."""
     known: tuple[Field[Any], ...] = fields(kind)
-    return {f.name: f.metadata[_KEY] for f in known if _KEY in f.metadata}
+    return {f.name: f.metadata[_KEY] for f in known if f.metadata.get(_KEY) is not None}
+
+
+def undecided(kind: type[Any]) -> list[str]:
+    """Return the parameters of a heuristic of which nothing says whether they may be tuned."""
+    return [f.name for f in fields(kind) if _KEY not in f.metadata]

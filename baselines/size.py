@@ -24,6 +24,7 @@ class Size(Heuristic):
     """
 
     name: ClassVar[str] = "size"
+    after: ClassVar[str] = "Ghit and Epema 2017"
     needs: ClassVar[frozenset[str]] = frozenset({"save_outputs"})
     reads: ClassVar[frozenset[str]] = frozenset({"outputs"})
 

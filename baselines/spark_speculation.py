@@ -37,6 +37,7 @@ class SparkSpeculation(Heuristic):
     """
 
     name: ClassVar[str] = "spark_speculation"
+    after: ClassVar[str] = "Spark"
     needs: ClassVar[frozenset[str]] = frozenset({"clone"})
     reads: ClassVar[frozenset[str]] = frozenset({"siblings"})
 

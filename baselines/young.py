@@ -27,6 +27,7 @@ class Young(Heuristic):
     """
 
     name: ClassVar[str] = "young"
+    after: ClassVar[str] = "Young 1974"
     needs: ClassVar[frozenset[str]] = frozenset({"checkpoint"})
 
     factor: float = tuned(1.0, 0.25, 8.0, log=True)

@@ -10,7 +10,7 @@ of them is asked for:
 |---|---|---|
 | `failgym.policies` | a class with `predict` (`failgym.Policy`) | ``--policy NAME[:field=value]`` |
 | `failgym.environments` | a `failgym.Scenario` of the entry's name | ``gym.make("failgym/NAME")`` |
-| `failgym.readers` | a function ``(path, *, progress=False) -> Trace`` | ``trace import NAME`` |
+| `failgym.readers` | ``(path, *, <options>, progress=False) -> Trace`` | ``trace import NAME`` |
 | `failgym.predictors` | a class with `fit` and `predict` | ``--predictor NAME`` |
 
 A predictor is given ``window`` and ``seed``, the first if it takes them (`failgym.predictors`).

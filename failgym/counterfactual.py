@@ -111,7 +111,9 @@ def _played(batch: EpisodeBatch, player: Predicts, deterministic: bool) -> Float
         while 2 * np.count_nonzero(live := ~batch.state.episodes["done"]) > len(batch):
             actions = caller.act(batch.output, live)
             if caller.carries_state:
-                raise ValueError(f"policy {name!r}: expected one without a state: it is not known")
+                raise ValueError(
+                    f"policy {name!r}: expected one without a state, which is not known here"
+                )
             batch.step(actions)
         costs[rows] = batch.state.episodes["cost"]
         if not live.any():

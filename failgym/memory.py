@@ -28,7 +28,9 @@ def check_room(needed: int, what: str) -> None:
     """Raise MemoryError, in one line, if so many bytes for something are not free."""
     free = available() if needed > SMALL else None
     if free is not None and needed > free:
-        raise MemoryError(f"{what}: {size_text(needed)} of memory, and {size_text(free)} are free")
+        raise MemoryError(
+            f"{what}: needs {size_text(needed)} of memory, and {size_text(free)} are free"
+        )
 
 
 def size_text(size: float) -> str:

@@ -15,6 +15,8 @@ CLIENTS = ("minari", "mo_gymnasium", "ray")
 """Libraries that pages show and that are not installed with failgym."""
 LEARNS = "model.learn("
 """In the code that trains an agent, which tests/test_readme.py runs."""
+LONGEST_SENTENCE = 35
+"""Words of a sentence: nobody who reads one has to go back to its beginning."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,7 @@ class Page:
 
     def sentences(self) -> Iterator[str]:
         """The sentences of its text, without tables, heads, pictures and what is generated."""
-        text = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", self.prose, flags=re.DOTALL)
-        text = re.sub(r"^(?:\||#|!\[|>).*$", "", text, flags=re.MULTILINE)
-        text = re.sub(r"`[^`\n]+`|\]\([^()\s]+\)", "x", text)
-        for block in re.split(r"\n\s*\n|\n(?=[-*\d] )", text):
-            yield from filter(None, re.split(r"(?<=[.?!:])\s+", " ".join(block.split())))
+        yield from sentences(self.prose)
 
     def section(self, title: str) -> str:
         """What stands under a heading of the second level, until the next."""
@@ -113,6 +111,15 @@ class Page:
             words = shlex.split(line, comments=True) if "failgym" in line else []
             if words[:1] == ["failgym"] and len(words) > 1:
                 yield words[1:]
+
+
+def sentences(prose: str) -> Iterator[str]:
+    """The sentences of a text in Markdown, without tables, heads and what is generated."""
+    text = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", prose, flags=re.DOTALL)
+    text = re.sub(r"^(?:\||#|!\[|>).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"`[^`\n]+`|\]\([^()\s]+\)", "x", text).replace("**", "")
+    for block in re.split(r"\n\s*\n|\n(?=[-*\d] )", text):
+        yield from filter(None, re.split(r"(?<=[.?!:])\s+", " ".join(block.split())))
 
 
 README = Page("README.md")

@@ -45,8 +45,8 @@ class Impatient(Heuristic):
 SCENARIO = Scenario(name="Toy-v0", jobs=200, clone=True)
 
 
-def read_toy(path, *, progress=False):
-    return generate("google-2011", jobs=int(path.read_text()))
+def read_toy(path, *, unit_ms=1, progress=False):
+    return generate("google-2011", jobs=int(path.read_text()) * unit_ms)
 
 
 class Prophet:
@@ -149,6 +149,21 @@ def test_a_reader_and_a_predictor_are_named_on_the_command_line(
     capsys.readouterr()
     assert invoke("trace", "import", "--help") == 0
     assert "toy" in capsys.readouterr().out
+
+
+def test_a_reader_may_take_the_options_that_there_are(
+    toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source"
+    source.write_text("30")
+    asked = ["trace", "import", "toy", source, "--out", tmp_path / "trace"]
+    assert invoke(*asked, "--unit-ms", "2") == 0
+    assert Trace.load(tmp_path / "trace").rows("jobs") == 60
+    capsys.readouterr()
+    assert invoke(*asked, "--timezone", "UTC") == 2
+    said = capsys.readouterr().err
+    assert "--timezone: not an option of toy, only of torque" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
+from collections.abc import Iterable
 from importlib.util import find_spec
 
+import pytest
+
+from experiments.lists import LISTS, written
+from failgym.baselines import REGISTRY
+from failgym.envs import SCENARIOS
 from failgym.predictors import LEARNED
 from failgym.traces import FORMATS
 from failgym.traces.synthetic import PROFILES
@@ -23,18 +30,25 @@ def test_layers_are_those_that_the_tool_checks() -> None:
     assert listed == ["experiments", *(f"failgym.{name}" for name in there)]
 
 
-def test_formats_and_their_options_are_all_listed() -> None:
-    shown = table(page("docs/traces.md").section("Your own trace"))
-    options = {
-        name: {option.replace("_", "-") for option in form.options}
-        for name, form in FORMATS.items()
-    }
-    assert {row[0]: set(re.findall(r"--([\w-]+)", row[2])) for row in shown} == options
+@pytest.mark.parametrize("name", LISTS)
+def test_what_there_is_is_listed_as_it_is(name: str) -> None:
+    text = page(LISTS[name][0]).text
+    assert written(name, text) == text, "make lists"
 
 
-def test_profiles_are_all_listed() -> None:
-    shown = table(page("docs/traces.md").section("Synthetic traces"))
-    assert [row[0] for row in shown] == list(PROFILES)
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("environments", [f"failgym/{name}" for name in SCENARIOS]),
+        ("rules", [*REGISTRY, "clairvoyant"]),
+        ("formats", FORMATS),
+        ("profiles", PROFILES),
+    ],
+)
+def test_a_list_has_a_row_for_each_that_says_what_it_is(name: str, known: Iterable[str]) -> None:
+    listed = table(page(LISTS[name][0]).generated(name))
+    assert [row[0] for row in listed] == list(known)
+    assert all(len(row[1]) > 3 for row in listed)
 
 
 def test_predictors_are_all_listed() -> None:
@@ -46,14 +60,13 @@ def test_predictors_are_all_listed() -> None:
     ]
 
 
-def test_whoever_a_rule_is_after_is_among_the_sources() -> None:
-    """By the first word and the year, which stand in one entry."""
+def test_whoever_a_rule_is_after_is_cited() -> None:
+    """By the first word and the year, in one entry of the sources or in the file of the rule."""
     entries = re.findall(r"^- .*(?:\n  .*)*", page("docs/sources.md").text, re.MULTILINE)
-    *rules, clairvoyant = table(page("docs/results/baselines.md").text)
-    assert clairvoyant[0] == "clairvoyant"
-    for name, _, after in rules:
-        named = re.findall(r"^[\w-]+|\d{4}", after)
-        assert not named or any(all(word in entry for word in named) for entry in entries), name
+    for name, rule in REGISTRY.items():
+        named = re.findall(r"^[\w-]+|\d{4}", rule.after)
+        cited = [*entries, f"{sys.modules[rule.__module__].__doc__} {rule.__doc__}"]
+        assert not named or any(all(word in entry for word in named) for entry in cited), name
 
 
 def test_settings_of_training_name_their_modules() -> None:

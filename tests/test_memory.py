@@ -86,5 +86,7 @@ print(available())
 def test_what_there_is_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 46_400_000)
     memory.check_room(46_400_000, "a slot")
-    with pytest.raises(MemoryError, match=r"^a slot: 24\.2 GB of memory, and 46 MB are free$"):
+    with pytest.raises(
+        MemoryError, match=r"^a slot: needs 24\.2 GB of memory, and 46 MB are free$"
+    ):
         memory.check_room(24_200_000_000, "a slot")

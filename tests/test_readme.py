@@ -16,10 +16,8 @@ from experiments.readme_agent import training_code
 from failgym.baselines import GracePeriod
 from failgym.cli import run
 from failgym.cli.specs import load_policy
-from failgym.envs import SCENARIOS
 from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.suite.suites import RELEASED, SUITES
-from failgym.worlds.decisions import DECISIONS
 from tests.pages import README, page, run_as_printed, table
 
 SHORTER = {
@@ -69,14 +67,6 @@ def test_the_lines_train_an_agent_and_keep_it(
     result, paper = learned_as_printed(code, tmp_path, monkeypatch)
     kept = failgym.evaluate(load_policy("mine.safetensors"), "failgym/GracePeriod-v1", **JUDGED_ON)
     assert paper.score > kept.score == result.score != 0.0
-
-
-def test_every_environment_is_listed_as_it_is() -> None:
-    listed = [row[:3] for row in table(page("docs/environments.md").text)]
-    assert listed == [
-        [f"failgym/{name}", s.trace, ", ".join(d for d in DECISIONS if getattr(s, d))]
-        for name, s in SCENARIOS.items()
-    ]
 
 
 def test_every_released_environment_is_in_the_readme_with_its_question_and_scores() -> None:

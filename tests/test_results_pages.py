@@ -10,14 +10,16 @@ import pytest
 
 from experiments.measures_alone import offered
 from experiments.off_policy import QUESTIONS
-from experiments.results_pages import PAGES, TEST_SPLIT
+from experiments.readme import MEASURED
+from experiments.result_tables.baselines import scores
+from experiments.results_pages import PAGES, TEST_SPLIT, part
 from experiments.rllib_ppo import BUDGETS
 from experiments.tuned import APART
 from experiments.tuned import OUT as TUNED
 from failgym.baselines import REGISTRY
-from failgym.baselines.search import search_space
 from failgym.envs import SCENARIOS
 from failgym.leaderboard import suite_named
+from failgym.leaderboard.page.source import read_source
 from failgym.leaderboard.suite.suites import RELEASED, Suite
 from tests.pages import PAGES as ALL
 from tests.pages import README, Page, page, table, tables
@@ -39,12 +41,13 @@ def test_a_page_names_environments_that_there_are(shown: Page) -> None:
     assert not past or shown.name in OF_VERSION_0
 
 
-def test_every_baseline_is_listed() -> None:
-    listed = [row[0] for row in table(page("docs/results/baselines.md").text)]
-    assert listed == [*REGISTRY, "clairvoyant"]
+def fitting(env: str, names: list[str]) -> bool:
+    """Are these rules of the environment, each named once, and replay among them?"""
+    able = {name for name, rule in REGISTRY.items() if rule.compatible(SCENARIOS[env])}
+    return len(set(names)) == len(names) and {"replay"} < set(names) <= able
 
 
-def test_every_compatible_baseline_has_a_score() -> None:
+def test_scores_are_of_rules_that_there_are() -> None:
     """In one table for each environment, the best on fresh traces first."""
     shown = tables(generated("scores"))
     said = re.findall(
@@ -52,8 +55,7 @@ def test_every_compatible_baseline_has_a_score() -> None:
     )
     assert said == [(env, SCENARIOS[env].kind.bound_name) for env in RELEASED]
     for rows, env in zip(shown, RELEASED, strict=True):
-        compatible = [n for n, kind in REGISTRY.items() if kind.compatible(SCENARIOS[env])]
-        assert sorted(row[0] for row in rows[1:]) == sorted(compatible)
+        assert fitting(env, [row[0] for row in rows[1:]])
         fresh = [score(row[1]) for row in rows[1:]]
         assert fresh == sorted(fresh, reverse=True)
         assert [score(row[2]) for row in rows[1:]] == pytest.approx(
@@ -67,6 +69,19 @@ def score(cell: str) -> float:
     value, low, high = re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", cell).groups()  # type: ignore[union-attr]
     assert float(low) <= float(value) <= float(high)
     return float(value)
+
+
+def test_scores_are_those_that_are_stored() -> None:
+    stored = json.loads((MEASURED / "scores.json").read_text("utf-8"))
+    assert part(scores, stored).strip() == generated("scores").strip()
+
+
+def test_the_page_names_the_rules_whose_scores_are_not_measured_yet() -> None:
+    """A rule that is new is measured when all are; until then `make lists` says so."""
+    shown = {row[0] for rows in tables(generated("scores")) for row in rows[1:]}
+    told = re.findall(r"^Not among the scores yet: (.*)\.$", page(PAGES["scores"]).text, re.M)
+    missing = [f"`{name}`" for name in REGISTRY if name not in shown]
+    assert told == ([", ".join(missing)] if missing else [])
 
 
 def test_measures_are_those_of_the_environment() -> None:
@@ -94,13 +109,15 @@ def test_the_leaderboard_has_a_row_for_each_environment_and_forecast() -> None:
     ]
 
 
-def test_the_leaderboard_has_every_compatible_baseline() -> None:
+def test_the_leaderboard_has_every_policy_that_was_played() -> None:
     """In two tables for each environment: scores with all forecasts, and what stands beside."""
     shown = tables(generated("policies"))
+    played = read_source(MEASURED / suite_shown().name).results
     for course, rows, beside in zip(suite_shown().courses, shown[::2], shown[1::2], strict=True):
         assert rows[0] == ["policy", "runs", *course.forecasts]
-        fitting = {n for n, rule in REGISTRY.items() if rule.compatible(course.scenario())}
-        assert {row[0] for row in rows[1:]} == {row[0] for row in beside[1:]} >= fitting
+        there = {row[0] for row in rows[1:]}
+        assert there == {row[0] for row in beside[1:]} >= {"replay", "random"}
+        assert there - {*played.policy} == set()
         assert all(all(row) for row in rows[1:])
 
 
@@ -123,15 +140,13 @@ def test_the_tuned_ones_are_given_and_the_others_named() -> None:
 
 
 def test_what_tuning_found_lies_in_a_file_for_each_rule() -> None:
-    """Of the environments of now, and of no other."""
+    """Of the rules that were tuned, and of no other."""
     files = {str(file.relative_to(TUNED)) for file in TUNED.rglob("*.json")}
-    assert files == {
-        f"{env}/{name}.json"
-        for env in RELEASED
-        if (TUNED / env).is_dir()
-        for name, kind in REGISTRY.items()
-        if kind.compatible(SCENARIOS[env]) and search_space(kind) and name not in APART
-    }
+    stored = json.loads((MEASURED / "tuned.json").read_text("utf-8"))
+    rows = [(env, row) for env, found in stored.items() for row in found["rows"]]
+    assert files == {f"{env}/{row['policy']}.json" for env, row in rows if row["tuned"]}
+    assert {env for env, _ in rows} <= set(RELEASED)
+    assert {row["policy"] for _, row in rows} <= set(REGISTRY) - APART
     for file in files:
         about = json.loads((TUNED / file).read_text("utf-8"))["about"]
         assert about["env"] == f"failgym/{Path(file).parent}"
@@ -153,8 +168,7 @@ def test_rankings_are_compared_in_every_environment() -> None:
     shown = generated("sensitivity")
     assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == there
     for rows, env in zip(tables(shown), there, strict=True):
-        rules = {name for name, rule in REGISTRY.items() if rule.compatible(SCENARIOS[env])}
-        assert set(rows[0][2:]) == rules
+        assert fitting(env, rows[0][2:])
         assert rows[1][0] == "as it is"
     assert {row[0] for row in table(generated("turns"))} == set(there)
 

@@ -20,7 +20,8 @@ from docs.website.links import HOMES, place_of, translated
 from docs.website.timeline import drawn, read_log
 from experiments.readme import question
 from failgym.envs import FIELDS, SCENARIOS, varying_fields
-from tests.pages import PAGES, TOP
+from failgym.leaderboard.suite.suites import RELEASED
+from tests.pages import LONGEST_SENTENCE, PAGES, TOP, sentences
 
 BUILDS = pytest.mark.skipif(
     find_spec("mkdocs") is None or find_spec("material") is None, reason="needs the docs extra"
@@ -98,6 +99,14 @@ def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
 
 
 @BUILDS
+def test_no_line_ends_within_an_option(site: Path) -> None:
+    shown = (site / "hosting.html").read_text("utf-8")
+    assert '<code class="short">--policy-command</code>' in shown
+    assert "<code>--policy-command</code>" not in shown
+    assert re.search(r"code\.short \{ white-space: nowrap", (site / "assets/site.css").read_text())
+
+
+@BUILDS
 def test_the_search_knows_environments_fields_and_names(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     text = " ".join(f"{entry['title']} {entry['text']}" for entry in index["docs"])
@@ -118,26 +127,67 @@ def complaints(shown: Any) -> list[str]:
     return said
 
 
-@BUILDS
-def test_a_browser_opens_pages_without_a_complaint_and_searches(site: Path, browser: Any) -> None:
-    """From the disk, on a desk in light and on a phone in dark."""
-    names = ("index.html", "start.html", "environments/cloning_v1.html", "rules/pinned.html")
-    for width, scheme in ((1200, "light"), (390, "dark")):
+SEEN_AS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+"""Widths of a desk and of a phone [pixels], and the schemes of colours."""
+FAULTS = """() => {
+    const scrolls = (e) => ['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX);
+    const inside = (e) => e !== null && (scrolls(e) || inside(e.parentElement));
+    const past = (e) => e.getBoundingClientRect().right > innerWidth + 1;
+    const within = [...document.querySelectorAll('.md-content *')];
+    const wide = within.filter((e) => past(e) && !inside(e.parentElement));
+    const lost = [...document.images].filter((e) => e.complete && e.naturalWidth === 0);
+    return [...wide.map((e) => 'too wide: ' + e.outerHTML.slice(0, 80)),
+            ...lost.map((e) => 'not loaded: ' + e.src)];
+}"""
+"""In a browser: what sticks out of the page and cannot be scrolled to, and pictures that fail."""
+
+
+def faults(site: Path, browser: Any, names: list[str]) -> list[str]:
+    """What is wrong with pages, opened from the disk on a desk and on a phone, light and dark."""
+    found: list[str] = []
+    for width, scheme in SEEN_AS:
         shown = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         said = complaints(shown)
         for name in names:
             shown.goto((site / name).as_uri())
-            fits = "document.documentElement.scrollWidth <= window.innerWidth"
-            assert shown.evaluate(fits), name
-        assert said == []
+            found += [f"{name}, {width}, {scheme}: {e}" for e in (*shown.evaluate(FAULTS), *said)]
+            said.clear()
         shown.close()
+    return found
+
+
+@BUILDS
+def test_a_browser_opens_pages_without_a_complaint(site: Path, browser: Any) -> None:
+    names = ["index.html", "start.html", "environments/cloning_v1.html", "rules/pinned.html"]
+    assert faults(site, browser, names) == []
+
+
+@BUILDS
+@pytest.mark.campaign
+def test_a_browser_opens_every_page_without_a_complaint(site: Path, browser: Any) -> None:
+    names = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html"))]
+    assert len(names) > 100
+    assert faults(site, browser, [name for name in names if name != "404.html"]) == []
+
+
+@BUILDS
+@pytest.mark.parametrize(
+    ("typed", "first"), [("confidence_finish", ""), ("leaderboard", "leaderboards.html")]
+)
+def test_the_search_finds_a_field_and_a_guide_without_a_network(
+    site: Path, browser: Any, typed: str, first: str
+) -> None:
+    """The guide before results, rules and the interface, which have the word too."""
     shown = browser.new_page()
     shown.goto((site / "index.html").as_uri())
     shown.click("input.md-search__input")
     shown.wait_for_timeout(1_000)  # as who types later than a script
-    shown.keyboard.type("confidence_finish")
-    shown.wait_for_selector(".md-search-result__item", state="attached", timeout=60_000)
+    shown.keyboard.type(typed)
+    found = shown.wait_for_selector(
+        ".md-search-result__item a", state="attached", timeout=60_000
+    ).get_attribute("href")
     shown.close()
+    assert first in found
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -153,9 +203,20 @@ def test_the_page_of_an_environment_says_all_of_it(name: str) -> None:
     rows = set(re.findall(r"^\| `(\w+)` \| \w+ \|", text, re.MULTILINE))
     assert varying <= rows
     assert all(f"`{field.name}`" in text for field in FIELDS)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_page_of_a_released_environment_has_scores_and_a_film(name: str) -> None:
+    text = environments.environment_page(name)
     assert re.search(r"^\| `replay` \| 1 \| 0\.0", text, re.MULTILINE), "scores of the suite"
     assert (TOP / "docs" / "pictures" / f"{name}.png").is_file()
     assert (TOP / "docs" / "pictures" / f"{name}.mp4").is_file()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_sentences_about_an_environment_are_short(name: str) -> None:
+    for said in environments.sections(environments.docstring(name)).values():
+        assert [words for words in sentences(said) if len(words.split()) > LONGEST_SENTENCE] == []
 
 
 def test_actions_on_the_page_are_those_that_are_ever_legal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,14 @@ from docs.website.links import HOMES, shown_source, sources, translated
 from docs.website.measured import TOP
 from failgym.envs import SCENARIOS
 
-__all__ = ["on_config", "on_files", "on_page_markdown"]
+__all__ = ["on_config", "on_files", "on_page_content", "on_page_markdown"]
 
 _ORIGINS = {place: origin for origin, place in HOMES.items()}
 """Page of the site -> where its text is in the repository, outside of docs/."""
+_LESS_READ = ("api/", "rules/", "results/", "changelog.md")
+"""Pages that the search puts behind those of guides and environments, if both fit."""
+_SHORT = re.compile(r"<code>([^<]{1,28})</code>")
+"""A name or an option in a text, which fits into a line on a phone."""
 
 
 def made_pages() -> dict[str, str]:
@@ -72,8 +77,17 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links as they must read on the site, ids of environments in tables too."""
     at: str = page.file.src_uri
+    if at == HOMES["README.md"]:
+        page.meta["hide"] = ["navigation"]  # a list of this page alone
+    if at.startswith(_LESS_READ):
+        page.meta.setdefault("search", {}).setdefault("boost", 0.3)
     if at in _ORIGINS:
         markdown = translated(markdown, _ORIGINS[at], at)
     elif page.file.generated_by is None:
         markdown = translated(markdown, f"docs/{at}", at)
     return environments.with_links(markdown, at)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Mark names and options, so that no line ends within one (`--policy-` and `command`)."""
+    return _SHORT.sub(r'<code class="short">\1</code>', html)

@@ -105,7 +105,7 @@ def _examples(file: Path) -> str:
 
 def _legend() -> str:
     colours = {**FATES, "outage": OUTAGE}
-    keys = "".join(
+    keys = " ".join(
         f'<span><i style="background:{colour}"></i>{name}</span>'
         for name, colour in colours.items()
     )
@@ -117,7 +117,8 @@ def _example(example: dict[str, Any]) -> list[str]:
     name = example["name"]
     told = [f"{key} = {value}" for key, value in example.get("rules", {}).items()]
     blocks = [f"## {_sentence(name)}", html.escape(_sentence(example["why"]), quote=False) + "."]
-    blocks.append(drawn(read_log(example["log"]), f"Timeline: {name}"))
+    picture = drawn(read_log(example["log"]), f"Timeline: {name}")
+    blocks.append(f'<div class="timeline-box">{picture}</div>')
     what = ["record:", *_lines(example["rows"])]
     if example.get("actions"):
         what += ["actions:", *_lines(example["actions"])]

@@ -6,6 +6,7 @@ shows.
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import sys
@@ -50,6 +51,20 @@ app.command()(tune)
 app.add_typer(cache, name="cache")
 app.add_typer(leaderboard, name="leaderboard")
 app.add_typer(trace, name="trace")
+
+
+def _flow(group: typer.Typer) -> None:
+    """Make docstrings help texts by paragraph: Typer keeps the line breaks of the code."""
+    for command in (*group.registered_commands, group.registered_callback):
+        if command is not None and command.callback is not None:
+            paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+            command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _flow(below.typer_instance)
+
+
+_flow(app)
 
 
 def _show_version(wanted: bool) -> None:

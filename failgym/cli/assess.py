@@ -51,33 +51,38 @@ Format = Annotated[
     typer.Option("--format", metavar="FORMAT", help="Read a log of this format first."),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="What happened, and what could be saved at most.")
+    bool,
+    typer.Option(
+        "--quick", help="Say only what happened and what could be saved at most; try no rules."
+    ),
 ]
 Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policies",
         metavar="SPEC",
-        help=f"{PUBLISHED}, all rules as their papers have them; {TUNED}, with parameters found on"
-        f" the past; {LEARNED}, an agent of the past; a folder of policies; or as for evaluate."
-        f" Repeatable; {PUBLISHED}.",
+        help=f"The policies to try: {PUBLISHED} (all rules with the parameters of their papers, the"
+        f" default), {TUNED} (rules with parameters found on the past), {LEARNED} (an agent trained"
+        " on the past), a folder of policies, or a policy as for evaluate. Repeatable.",
     ),
 ]
 Measures = Annotated[
     str | None,
-    typer.Option(metavar="A,B,...", help="Only these of kill, retry, clone, checkpoint."),
+    typer.Option(
+        metavar="A,B,...", help="Try only these measures: some of kill, retry, clone, checkpoint."
+    ),
 ]
 Price = Annotated[
     str | None,
-    typer.Option(metavar="AMOUNT[CURRENCY]", help="Of a machine-hour, such as 0.9EUR."),
+    typer.Option(metavar="AMOUNT[CURRENCY]", help="Price of a machine-hour, such as 0.9EUR."),
 ]
 TaskValue = Annotated[
     float,
-    typer.Option(min=0.0, help="Of a task that finishes, as a multiple of its machine-time."),
+    typer.Option(min=0.0, help="Value of a task that finishes, as a multiple of its machine-time."),
 ]
 Forecasts = Annotated[
     bool,
-    typer.Option("--forecasts/--no-forecasts", help="Try rules with forecasts learned too."),
+    typer.Option("--forecasts/--no-forecasts", help="Also try rules with learned forecasts."),
 ]
 
 

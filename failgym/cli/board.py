@@ -89,7 +89,7 @@ def _print_field(rows: Sequence[Row]) -> None:
     if first["few"] and any(row["low"] is not None for row in rows):
         print_line(f"an interval of fewer than {FEW} {plural(first['unit'], FEW)} says little")
     if any(row["may_read_prices"] for row in rows):
-        print_line(f"{READER} may read prices, and play otherwise at others")
+        print_line(f"{READER} may read prices, and play differently at others")
 
 
 def _print_undefined(rows: Sequence[Row]) -> None:

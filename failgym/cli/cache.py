@@ -49,7 +49,7 @@ def show(context: typer.Context, json: Json = None) -> None:
 
 @cache.command()
 def clear() -> None:
-    """Remove the compiled worlds that are kept. Running processes go on; the next build anew."""
+    """Remove the compiled worlds that are kept. Processes that run keep theirs."""
     from failgym.memory import size_text
     from failgym.world_cache.folder import clear as remove
 

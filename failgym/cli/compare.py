@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 LEGEND = """\
-[]: 95 % interval, jobs (outages; slices, for scores) in 20 blocks of time resampled; told apart:
-area under the curve of boosted trees that tell a row of the first trace from one of the other, .5
-if they cannot, 1 if they always can, less if both are more alike than chance makes two, as where
-one is a copy"""
+[]: 95 % interval; jobs are resampled in 20 blocks of time, and so are outages, or slices for scores
+told apart: area under the curve of boosted trees that tell rows of the first trace from rows of the
+other: .5 if they cannot, 1 if they always can; below .5 the two are more alike than chance would
+make them, as where one is a copy"""
 OF_JOBS = """\
-correlations: of a number of each job with that of the one before; end of a task: area under the
-curve of foretelling that it finishes, in the later 30 % of a trace"""
+correlations: of a number of each job with that of the job before it; end of a task: area under the
+curve of predicting that it finishes, in the later 30 % of a trace"""
 OF_OUTAGES = """\
-outages: those that began in the first so many days of each trace, from its first job on (its first
-outage, without jobs); burst: outages of several machines, each within 5 minutes of the one before;
+outages: those that began in as many days of each trace, from its first job on (without jobs, from
+its first outage on); burst: outages of several machines, each within 5 minutes of the one before;
 gap: from the beginning of an outage to that of the next"""
 """What the words of the table mean."""
 
@@ -35,7 +35,9 @@ gap: from the beginning of an outage to that of the next"""
 def compare(
     reference: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="The reference for the others."),
+        typer.Argument(
+            metavar="DIR", help="The reference: the trace that the others are compared with."
+        ),
     ],
     others: Annotated[list[Path], typer.Argument(metavar="DIR", help="The traces to compare.")],
     predictors: Annotated[
@@ -77,7 +79,7 @@ def compare(
     if plot is not None:
         pictures.check(plot)
         if file.path is not None and file.path == plot.resolve():
-            raise ValueError(f"--plot {plot}: is the file of --json, expected another")
+            raise ValueError(f"--plot {plot}: is also the file of --json, expected another one")
     first, *rest = [Trace.load(folder) for folder in (reference, *others)]
 
     def advance(done: str) -> None:

@@ -95,12 +95,15 @@ def _split(text: str) -> tuple[str, str]:
     name, spec = (named[1], named[2]) if named else (text, text)
     if len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ValueError(
-            f"--policy {name[:50]!r}: expected a name of printable signs, not too many"
+            f"--policy {name[:50]!r}: expected at most {LONGEST_NAME} printable"
+            " characters, without white space around them"
         )
     if POLICY in spec and POLICY not in name:
-        raise ValueError(f"--policy {name}: expected {POLICY} in the name too, to tell them apart")
+        raise ValueError(f"--policy {name}: expected {POLICY} in the name too: names must differ")
     if POLICY in name and POLICY not in spec:
-        raise ValueError(f"--policy {name}: {POLICY} in the name, and none in {spec!r}")
+        raise ValueError(
+            f"--policy {name}: has {POLICY} in the name, expected it in the file too, got {spec!r}"
+        )
     return name, spec
 
 

@@ -37,17 +37,18 @@ def fetch(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN", help="Files whose path fits, with * and ?, only. Repeatable."
+            metavar="PATTERN",
+            help="Only files whose path matches this pattern, with * and ?. Repeatable.",
         ),
     ] = None,
     listed: Annotated[
         bool,
-        typer.Option("--list", help="Print what can be fetched, or the files of NAME, and end."),
+        typer.Option("--list", help="Print what can be fetched, or the files of NAME, and exit."),
     ] = False,
 ) -> None:
     """Fetch a public trace. The same command goes on after an interruption.
 
-    One connection; a server that says when to come back is obeyed. Each file is checked, by a hash
+    It uses one connection, and waits if the server asks it to. Each file is checked, by a hash
     where one is known, before it is there.
     """
     from failgym.known_names import unknown
@@ -94,7 +95,9 @@ def _check_space(trace: PublishedTrace, only: list[str], folder: Path) -> None:
     free = shutil.disk_usage(above).free
     if sum(missing) > free:
         needed = _megabytes(sum(missing))
-        raise ValueError(f"--out {folder}: {needed} are to come, and {_megabytes(free)} are free")
+        raise ValueError(
+            f"--out {folder}: the files need {needed}, and {_megabytes(free)} are free"
+        )
 
 
 @contextmanager

@@ -177,12 +177,14 @@ def _check_learning(
         if value is not None and not chosen.learns:
             raise ValueError(f"{option}: the predictor {chosen.name} does not learn: leave it out")
     if save is not None and not isinstance(chosen.predictor, Learned):
-        raise ValueError(f"--save: {chosen.name} is of another package, which keeps its own files")
+        raise ValueError(
+            f"--save: {chosen.name} comes from another package, and failgym cannot store it"
+        )
     if train is not None:
         check_name("--train", train)
         if boundary is not None:
             raise ValueError(
-                "--boundary: cannot be combined with --train, which is learned from whole"
+                "--boundary: cannot be combined with --train, which learns from all of the trace"
             )
     if boundary is not None and not 0.0 < boundary < 1.0:
         raise ValueError(f"--boundary: expected a share in (0, 1), got {boundary:g}")

@@ -23,7 +23,9 @@ MEMORY_LIMIT, PROCESS_LIMIT = 4096, 256
 MemoryLimit = Annotated[
     int,
     typer.Option(
-        "--memory-limit", metavar="MIB", help="Memory of a policy and all that it starts, together."
+        "--memory-limit",
+        metavar="MIB",
+        help="Memory of a policy and of all processes that it starts, together.",
     ),
 ]
 ProcessLimit = Annotated[
@@ -31,7 +33,7 @@ ProcessLimit = Annotated[
     typer.Option(
         "--process-limit",
         metavar="N",
-        help="Processes and threads of a policy, its command's included.",
+        help="Number of processes and threads of a policy, with those of its command.",
     ),
 ]
 PolicyCommand = Annotated[

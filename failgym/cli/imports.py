@@ -65,7 +65,7 @@ class Reading:
         if outages:
             check_name("--outages", outages[1])
         elif align is not None:
-            raise ValueError("--align: needs --outages, whose dates it is about")
+            raise ValueError("--align: expected --outages beside it, whose dates it changes")
         mine: dict[str, Any] = {}
         theirs: dict[str, Any] = {}
         for name, value in given.items():
@@ -93,9 +93,9 @@ class Reading:
         if workers.several and not self.source.form.in_steps:
             takers = ", ".join(form.name for form in FORMATS.values() if form.in_steps)
             name = self.source.form.name
-            raise ValueError(f"--workers: {name} is read by one, only {takers} by several")
+            raise ValueError(f"--workers: {name} is read by one process, only {takers} by several")
         if workers.several and self.outages is not None:
-            raise ValueError("--workers: with --outages a source is read by one")
+            raise ValueError("--workers: cannot be combined with --outages")
 
     def save(self, out: Path, workers: Workers, *, progress: bool) -> None:
         """Read everything and save it as one trace. Raises TraceError."""

@@ -82,7 +82,7 @@ Traces = Annotated[
 Refit = Annotated[
     bool,
     typer.Option(
-        help="Train predictors anew and compare, where grace periods follow from their forecasts."
+        help="Train predictors again, where grace periods follow from their forecasts, and compare."
     ),
 ]
 
@@ -198,8 +198,8 @@ def verify(
 ) -> None:
     """Ask policies again, play all other actions again, and compute every number anew.
 
-    A row is "verified", "replayed" or "claimed"; commands, versions and times are not proven, nor
-    that code did not look ahead where seeds are public. --json writes the verdict for `page` and
+    A row is "verified", "replayed" or "claimed". Commands, versions and times cannot be verified.
+    Where seeds are public, code may have looked ahead. --json writes the verdict for `page` and
     `merge`. With it, or with --work, the same command goes on after an interruption.
     """
     from failgym.cli.policy_process import COMMAND
@@ -248,7 +248,7 @@ def verify(
 
 @leaderboard.command()
 def merge(folders: Folders, out: Out, verdict: VerdictFiles = None) -> None:
-    """Join submissions to one suite. Nothing more is proven of a row than before."""
+    """Join submissions to one suite. This verifies nothing."""
     from failgym.leaderboard import merge
     from failgym.leaderboard.submission.checks import read_results
     from failgym.leaderboard.verification.verdict_file import read_verdicts, row_proofs
@@ -270,7 +270,7 @@ def page(
 ) -> None:
     """Write submissions as one HTML file, which opens without a network.
 
-    What no --verdict vouches for is shown as claimed.
+    Rows that no --verdict covers are shown as claimed.
     """
     from failgym.evaluation.progress import working
     from failgym.leaderboard.page import write_page
@@ -293,7 +293,7 @@ def site(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Where files of policies lie: what they say of their training is shown."
+            help="A folder with policy files: what they state about their training is shown."
             " Repeatable.",
         ),
     ] = None,
@@ -301,7 +301,7 @@ def site(
     """Write a static site: the page, and a page with model cards for each submission.
 
     Any web server can serve it, and a browser opens it from a disk. The same command brings it up
-    to date. What no --verdict vouches for is shown as claimed.
+    to date. Rows that no --verdict covers are shown as claimed.
     """
     from failgym.cli.policy_facts import policy_facts
     from failgym.evaluation.progress import progress_bar
@@ -340,7 +340,7 @@ def show(
 ) -> None:
     """Print the numbers of submissions: scores, ranks, what there is to gain, hours and tasks.
 
-    They are those of the page. What no --verdict vouches for is shown as claimed.
+    They are those of the page. Rows that no --verdict covers are shown as claimed.
     """
     from failgym.cli.board import chosen, print_rows
     from failgym.evaluation.progress import working
@@ -390,7 +390,7 @@ def _work(given: Path | None, verdict: JsonFile, submission: Path) -> Path | Non
         _check_out(given, "--work")
         if Path(os.path.realpath(given)).is_relative_to(whole):
             raise ValueError(
-                f"--work {given}: lies in the submission: what it holds proves nothing"
+                f"--work {given}: lies in the submission, expected a folder outside of it"
             )
         return given
     if verdict.path is None or verdict.streams:
@@ -412,7 +412,7 @@ def _traces(suite: str, given: list[str] | None) -> dict[str, str]:
 
     wanted = suite_named(suite)
     if given and not wanted.real:
-        raise ValueError(f"--trace: suite {suite} has traces of its own")
+        raise ValueError(f"--trace: suite {suite} generates its traces, leave the option out")
     if wanted.real and not given:
         raise ValueError(f"--trace: expected the folder of a trace for suite {suite}")
     known = [course.env for course in wanted.courses]

@@ -52,7 +52,7 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         metavar="N|ray",
-        help="Do independent steps in N processes of this machine, or on a Ray cluster.",
+        help="Run independent steps in N processes of this machine, or on a Ray cluster (ray).",
     ),
 ]
 RayAddress = Annotated[
@@ -60,7 +60,7 @@ RayAddress = Annotated[
     typer.Option(
         "--ray-address",
         metavar="ADDRESS",
-        help="Of the cluster: auto (default), HOST:PORT or ray://HOST:PORT.",
+        help="Address of the Ray cluster: auto (default), HOST:PORT or ray://HOST:PORT.",
     ),
 ]
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Priced", "priced", "print_priced"]
 
 MEANING = """\
-(rank): by cost, 1 for the lowest. Nothing was played again but by policies that ask for prices;
-  replay's costs and the bound are those at each price. What an agent learned at one price it plays
-  at all"""
+(rank): by cost, 1 for the lowest. Only policies that ask for prices were played again. Replay's
+  costs and the bound are those at each price. An agent that learned at one price plays the same at
+  all"""
 
 
 class Priced(NamedTuple):

@@ -39,21 +39,21 @@ COLUMNS = (
 SHARES = frozenset({"wasted\nwork", CHECKPOINTS})
 LEGEND = """\
 score: 0 is replay, 100 the clairvoyant, or a bound that may be out of reach
-work: in shares of what replay wastes; wasted is lost (it ended in vain), redundant (another copy
-  was done first) and ghost (of attempts beyond the record), checkpoint is saving and restoring;
-  of all tasks that are charged for; the columns behind are of the tasks asked about
+work: shares of what replay wastes. Wasted work is lost (it ended in vain), redundant (another copy
+  was done first) or ghost (of attempts beyond the record). Checkpoint is saving and restoring. Both
+  are of all tasks that are charged for; the columns behind are of the tasks asked about
 completion ratio: median of completion time over the recorded one
 forfeited: finished in the record, not by the policy; with task_value, of some value and not
   finished by the policy; false kills: finished in the record, killed by the policy
-what replay spends: the price of its machine-time, as if all was wasted; below 1 % no score,
-  below 5 % it is marked
-saved: replay's less the policy's; machine-hours that are wasted or go into checkpoints and
-  restores, and hours of completion
-winsorised: the score with the savings of jobs, and what could be saved, cut at 1 % and 99 %
+what replay spends: the price of its machine-time, as if all was wasted. If the bound saves less
+  than 1 % of it there is no score; below 5 % the score is marked
+saved: replay's hours less the policy's; machine-hours are those that are wasted or go into
+  checkpoints and restores, and beside them stand hours of completion
+winsorised: the score after the savings of each job, and what could be saved, are cut at 1 and 99 %
 log cost: mean over jobs of ln(cost / replay's), below 0 is cheaper; IQM: interquartile mean of
   the scores of traces
-largest, drawn: shares of all that was saved and lost, of the job that makes most of it, and where
-  an attempt beyond the record was met; of slices, not jobs, where tasks share machines"""
+largest: share of all that was saved and lost that is due to one job; drawn: the share where an
+  attempt beyond the record was met; where tasks share machines both are of slices, not jobs"""
 """What the columns mean."""
 BESIDE: dict[str, str] = {
     "saved\nmachine-h": "saved_hours",

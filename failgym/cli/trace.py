@@ -35,8 +35,8 @@ TOLD = ("no ", "clusters taken for one", "columns not read")
 """How remarks begin, besides those of a join, that are printed after an import: what is not known,
 or was decided."""
 OUTCOMES = """\
-FINISH: did what it was to do; FAIL: ended by itself without; KILL: ended by its user or at a limit;
-EVICT: ended by the cluster, for others or with its machine; LOST: how it ended was not recorded;
+FINISH: succeeded; FAIL: ended by itself without success; KILL: ended by its user or at a limit;
+EVICT: ended by the cluster, for other tasks or with its machine; LOST: its end was not recorded;
 CENSORED: cut off by the end of the data; machine-time: run time times slots, of all that ran"""
 """What the words of the tables mean."""
 LARGE = 5_000_000
@@ -223,7 +223,7 @@ def info(
 ) -> None:
     """Describe a trace: how tasks end, what was wasted, machines, outages, workflows.
 
-    What the columns of the trace do not allow is named, with the reason.
+    Tables that the columns of the trace do not allow are named, with the reason.
     """
     from failgym.traces import Trace
     from failgym.traces.describe import describe, plots

@@ -83,9 +83,9 @@ def tune(
     Parameters are sought on the earlier part of the train split (fit). They are adopted if they are
     surely better on the later part (validation) too; otherwise the given ones stay. Run the same
     command again to go on after an interruption, or with more trials to add some. With
-    --storage several commands, or --workers, share a search; all of them end when so many trials
-    are known. What is tried then depends on who is done when, and on who was killed: a search
-    with --storage is the same each time only if one command does it all and is not killed.
+    --storage several commands, or --workers, share a search; all of them end when --trials are
+    known. The parameters that are tried then depend on the order in which processes finish. A
+    search with --storage repeats exactly only if one command runs all of it and is not killed.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve

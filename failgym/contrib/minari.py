@@ -396,6 +396,7 @@ def _minari() -> ModuleType:
         import minari.storage.datasets_root_dir  # pyright: ignore[reportUnusedImport]
     except ImportError as error:
         raise ImportError(
-            f"failgym.contrib.minari needs more: pip install 'minari[create,hdf5]' ({error})"
+            "failgym.contrib.minari needs other packages: pip install"
+            f" 'minari[create,hdf5]' ({error})"
         ) from error
     return minari

@@ -70,9 +70,11 @@ class Decisions:
     def __post_init__(self) -> None:
         lengths = {len(getattr(self, field.name)) for field in fields(self)}
         if len(lengths) != 1 or not len(self) or not self.last[-1]:
-            raise ValueError("decisions: expected as many of each, one at least, the last an end")
+            raise ValueError(
+                "decisions: expected arrays of one length, at least 1, that end with an episode"
+            )
         if not (self.chances > 0.0).all():
-            raise ValueError("chances: expected numbers above 0: what was done had a chance")
+            raise ValueError("chances: expected numbers above 0, since each action was possible")
 
     def __len__(self) -> int:
         return len(self.actions)

@@ -111,7 +111,7 @@ def _scenario_of(env: Any) -> Scenario:
     inner = [one.unwrapped for one in getattr(bare, "envs", [bare])]
     scenarios: list[Any] = [getattr(one, "scenario", None) for one in inner]
     if scenarios[0] is None or any(one != scenarios[0] for one in scenarios):
-        raise ValueError("env: does not tell of one scenario: name the fields that are to be shown")
+        raise ValueError("env: has no single scenario: name the fields to show")
     return scenarios[0]
 
 

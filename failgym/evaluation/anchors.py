@@ -241,7 +241,7 @@ def anchors_of_traces(env: str | Scenario, traces: int = 1, **options: Any) -> l
     if traces == 1:
         return [Anchors.of(scenario, **options)]
     if not generated(scenario.trace):
-        raise ValueError(f"traces: expected 1 of a trace that is not generated, got {traces}")
+        raise ValueError(f"traces: expected 1, as the trace is not generated, got {traces}")
     first = scenario.trace_seed
     return [Anchors.of(replace(scenario, trace_seed=first + i), **options) for i in range(traces)]
 

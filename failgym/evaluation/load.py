@@ -50,7 +50,7 @@ def measure_load(scenario: Scenario, slices: Ints | None = None) -> Load:
     """
     world = build_world(scenario)
     if not world.scene("time").machines:
-        raise ValueError('scenario: expected one of world="scheduled"')
+        raise ValueError('scenario: expected one with world="scheduled"')
     quiet = world.tables.parameters.copy()
     for name in DECISIONS:
         quiet[name] = False

@@ -128,7 +128,7 @@ def served(
     count = world.slices
     chosen = np.arange(count) if slices is None else np.asarray(slices, dtype=np.int64)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
-        raise ValueError(f"slices: expected some from 0 to {count - 1}")
+        raise ValueError(f"slices: expected at least one number from 0 to {count - 1}")
     begun = time.perf_counter()
     lanes = lanes_that_fit(world, rules, min(lanes, len(chosen)), order)
     batch = make_batch(world, rules, lanes, order, threads)

@@ -89,10 +89,10 @@ class Verdict:
         found = f"score {self.score:.1f}, [{self.low:.1f}, {self.high:.1f}] on {of}"
         if self.answer != "no evidence":
             return f"{self.answer}: {found}"
-        least = "none" if self.smallest is None or self.smallest >= HIGHEST else ""
-        least = least or f"none below {self.smallest:.1f}"
-        text = f"no evidence: keep replay; {found}; of scores of an agent like this {least} is told"
-        text += " from 0"
+        told = self.smallest is not None and self.smallest < HIGHEST
+        least = f"below {self.smallest:.1f} " if told else ""
+        text = f"no evidence: keep replay; {found}; for an agent like this no score {least}can be"
+        text += " told from 0"
         if self.more is not None:
             text += f"; about {self.more:,} more {self._members} would decide"
         return text

@@ -47,7 +47,7 @@ class OtherPredictor:
         with self.other.blamed():
             found = self.inner.predict(trace)
         if not isinstance(found, Forecast):
-            raise ValueError(f"{self.other}: predicted no Forecast")
+            raise ValueError(f"{self.other}: expected a Forecast from predict")
         return found
 
 

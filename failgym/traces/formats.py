@@ -1,27 +1,48 @@
-"""The public formats that can be read, by name; a reader is imported when it is first used."""
+"""The public formats that can be read, by name; a reader is imported when it is first used.
+
+A format is a folder in `readers/` that is named after it: what it reads, its options and how its
+importer works are what the docstring and the functions in it say.
+"""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from failgym.additions import Addition, additions
 from failgym.traces.trace import Trace
 
-__all__ = ["FORMATS", "Format", "formats"]
+__all__ = ["FORMATS", "Format", "formats", "found"]
+
+_READERS = Path(__file__).parent / "readers"
+_TABLES = (
+    "google-2011",
+    "google-2019",
+    "swf",
+    "rumen",
+    "torque",
+    "sacct",
+    "table",
+    "philly",
+    "lanl",
+    "fta",
+    "stg",
+    "wfformat",
+    "dax",
+)
+"""The order of tables; a format that is not named here comes behind, by its name."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A public format, and the options of its reader besides `progress`."""
+    """A public format: a folder in `failgym.traces.readers` with a function ``read_<format>``."""
 
     name: str
-    about: str
-    options: tuple[str, ...] = ()
-    in_steps: bool = False
-    """does its importer take several sources, and `each`, which does its steps on processes?"""
 
     @property
     def module(self) -> str:
@@ -29,11 +50,21 @@ class Format:
         return self.name.replace("-", "_")
 
     @property
+    def about(self) -> str:
+        """What is read: the first line of the module's docstring."""
+        return (self._package.__doc__ or "").partition("\n")[0].removesuffix(".")
+
+    @property
     def reader(self) -> Callable[..., Trace]:
         """`read_<format>(path, *, <options>, progress=False) -> Trace`."""
-        module = importlib.import_module(f"failgym.traces.readers.{self.module}")
-        read: Callable[..., Any] = getattr(module, f"read_{self.module}")
-        return read
+        return self._read
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the reader: its keyword-only parameters but `progress`."""
+        parameters = inspect.signature(self._read).parameters.values()
+        names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+        return tuple(name for name in names if name != "progress")
 
     @property
     def importer(self) -> Callable[..., Any] | None:
@@ -42,8 +73,23 @@ class Format:
         It saves the trace at `out` without ever holding it, and goes on where it was killed. None
         where there is only the reader.
         """
-        module = importlib.import_module(f"failgym.traces.readers.{self.module}")
-        return getattr(module, f"import_{self.module}", None)
+        return getattr(self._package, f"import_{self.module}", None)
+
+    @property
+    def in_steps(self) -> bool:
+        """Does its importer take several sources, and `workers`, which do its steps?"""
+        return (
+            self.importer is not None and "workers" in inspect.signature(self.importer).parameters
+        )
+
+    @property
+    def _read(self) -> Callable[..., Any]:
+        read: Callable[..., Any] = getattr(self._package, f"read_{self.module}")
+        return read
+
+    @property
+    def _package(self) -> Any:
+        return importlib.import_module(f"failgym.traces.readers.{self.module}")
 
 
 @dataclass(frozen=True)
@@ -53,13 +99,18 @@ class AddedFormat(Format):
     other: Addition = field(kw_only=True)
 
     @property
+    def about(self) -> str:
+        """Who adds it; nothing of it is imported to say that."""
+        return str(self.other)
+
+    @property
     def reader(self) -> Callable[..., Trace]:
         """The reader, imported now; whatever it raises becomes a line that names its package."""
-        read = self.other.load()
+        read = self._read
 
-        def reader(path: Any, *, progress: bool = False) -> Trace:
+        def reader(path: Any, *, progress: bool = False, **options: Any) -> Trace:
             with self.other.blamed():
-                found = read(path, progress=progress)
+                found = read(path, **options, progress=progress)
             if not isinstance(found, Trace):
                 raise ValueError(f"{self.other}: returned no Trace")
             return found
@@ -70,39 +121,29 @@ class AddedFormat(Format):
     def importer(self) -> None:
         """None: there is only the reader."""
 
+    @property
+    def _read(self) -> Callable[..., Any]:
+        read = self.other.load()
+        if not callable(read):
+            raise ValueError(f"{self.other}: expected a function, got {type(read).__name__}")
+        return read
+
+
+def _place(name: str) -> tuple[int, str]:
+    return _TABLES.index(name) if name in _TABLES else len(_TABLES), name
+
+
+def found() -> list[str]:
+    """Names of the formats whose readers are in folders of `readers/`, in the order of tables."""
+    folders = [one.name for one in iter_modules([str(_READERS)]) if one.ispkg]
+    return sorted((name.replace("_", "-") for name in folders), key=_place)
+
 
 def formats() -> dict[str, Format]:
     """The formats that can be read here, by name: `FORMATS`, and those that other packages add."""
     others = additions("readers", FORMATS).items()
-    return {**FORMATS, **{name: AddedFormat(name, str(one), other=one) for name, one in others}}
+    return {**FORMATS, **{name: AddedFormat(name, other=one) for name, one in others}}
 
 
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        Format("google-2011", "Google's cluster trace of 2011 (ClusterData2011)"),
-        Format("google-2019", "Google's cluster traces of 2019 (ClusterData2019)", in_steps=True),
-        Format("swf", "Standard Workload Format 2.2", ("infer_attempts", "merge_clusters")),
-        Format("rumen", "Hadoop job history as Rumen writes it (JSON)", ("topology",)),
-        Format("torque", "accounting logs of TORQUE and PBS", ("timezone", "merge_clusters")),
-        Format(
-            "sacct",
-            "Slurm's accounting (sacct --parsable2)",
-            ("timezone", "columns", "merge_clusters"),
-        ),
-        Format(
-            "table",
-            "a table of runs with columns of your own (CSV, Parquet)",
-            ("columns", "outcomes", "timezone", "unit"),
-        ),
-        Format("philly", "Microsoft's Philly traces (cluster_job_log)"),
-        Format(
-            "lanl", "LANL's node failures (LA-UR-05-7318)", ("system", "nodes", "since", "until")
-        ),
-        Format("fta", "Failure Trace Archive (event_trace.tab)", ("nodes", "since", "until")),
-        Format("stg", "Standard Task Graph set", ("unit_ms",)),
-        Format("wfformat", "WfCommons workflow instances (WfFormat 1.2 to 1.6)"),
-        Format("dax", "Pegasus' abstract workflows (DAX 2 and 3, XML)"),
-    )
-}
-"""The formats by name."""
+FORMATS: dict[str, Format] = {name: Format(name) for name in found()}
+"""The formats by name, in the order of tables; a new folder is found at once."""

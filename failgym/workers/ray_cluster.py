@@ -385,4 +385,4 @@ def _speak(host: str, port: int, *, wait: float) -> None:
                 break
             answer += more
         if len(answer) < FRAME or answer[3] != SETTINGS:
-            raise OSError("what listens there is no Ray")
+            raise OSError("the server there is not Ray")

@@ -28,7 +28,7 @@ def whole_trace(scenario: Scenario) -> Trace:
     changes = {name: value for name, value in changes.items() if value}
     for name in changes:
         if not generates(source, name):
-            raise ValueError(f"{name}: expected 0 for a trace that has no such number")
+            raise ValueError(f"{name}: expected 0 for a trace without this setting")
     if scenario.twin:
         record = whole_trace(replace(scenario, twin=0))
         return _twin(record, scenario.twin, scenario.trace_seed, scenario.origin)

@@ -31,7 +31,9 @@ def test_every_public_name_is_there() -> None:
 def test_without_the_extra_one_line_says_what_to_install() -> None:
     command = [sys.executable, "-c", WITHOUT.format(name="make_sb3_env")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.startswith("failgym.agents.make_sb3_env needs more: pip install 'failgym[agents]'")
+    assert said.startswith(
+        "failgym.agents.make_sb3_env needs other packages: pip install 'failgym[agents]'"
+    )
     assert said.count("\n") == 1
 
 

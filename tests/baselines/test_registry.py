@@ -7,8 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from failgym.baselines import (
     Replay,
     Young,
 )
+from failgym.baselines.search import Range, search_space
 from failgym.envs import SCENARIOS, resolve
 from failgym.evaluation import Run, run_policy
 from failgym.worlds.build import build_world
@@ -60,16 +63,6 @@ PAIRS = [
     for policy in sorted(REGISTRY)
     if REGISTRY[policy].compatible(scenario)
 ]
-IDLE = {"replay", "rank_hybd"}
-"""Baselines that leave everything to the cluster."""
-EAGER: dict[str, dict[str, Any]] = {
-    "back_off": {"limit": 0},
-    "forking": {"share": 0.5},
-    "lemon_nodes": {"failures": 1},
-    "spark_speculation": {"quantile": 0.25},
-}
-"""Parameters with which a rule is about what happens in a small environment, too."""
-
 
 SHOWN = ("end", "armed", "departed", "extra", "checkpoints", "attempts")
 """Columns of outcomes that show what was done."""
@@ -82,9 +75,10 @@ def few(name: str) -> dict[str, Any]:
     in this profile most are.
     """
     if SCENARIOS[name].world == "pinned":
-        failing = {"trace": "google-2011-failing"} if name == "Cloning-v1" else {}
-        return {**small(name), "slice_tasks": 8, **failing}
-    return {**small(name), **({"jobs": 200} if name == "Mitigation-v1" else {})}
+        failing = SCENARIOS[name].select == "failing"
+        profile = {"trace": "google-2011-failing"} if failing else {}
+        return {**small(name), "slice_tasks": 8, **profile}
+    return {**small(name), **({"jobs": 200} if "jobs" in small(name) else {})}
 
 
 def run(name: str, policy: Heuristic, **options: Any) -> Run:
@@ -96,6 +90,14 @@ def run(name: str, policy: Heuristic, **options: Any) -> Run:
 def as_published(name: str, policy: str) -> Run:
     """What comes of a baseline with the parameters of its source, played once for all tests."""
     return run(name, REGISTRY[policy]())
+
+
+def tries(rule: type[Heuristic]) -> Iterator[tuple[str, Any]]:
+    """Parameters, and values of them that a search may try: both ends of a range, every choice."""
+    for name, space in search_space(rule).items():
+        of = type(getattr(rule(), name))
+        values = (space.low, space.high) if isinstance(space, Range) else space.values
+        yield from ((name, of(value)) for value in values)
 
 
 def test_names_are_unique_and_fit_the_command_line() -> None:
@@ -153,11 +155,18 @@ def test_runs_the_same_every_time_and_never_acts_illegally(name: str, policy: st
 
 @pytest.mark.parametrize(("name", "policy"), PAIRS)
 def test_does_something_wherever_it_is_compatible(name: str, policy: str) -> None:
-    eager = EAGER.get(policy)
-    ours = run(name, REGISTRY[policy](**eager)) if eager else as_published(name, policy)
+    """With the parameters of its source or, as little happens in a small environment, with others
+    that a search may try, one at a time.
+    """
     replay = as_published(name, Replay.name)
-    differs = any((ours.outcomes[column] != replay.outcomes[column]).any() for column in SHOWN)
-    assert differs == (policy not in IDLE)
+    rule: Any = REGISTRY[policy]
+    others = (run(name, rule(**{field: value})) for field, value in tries(rule))
+    differs = any(
+        (ours.outcomes[column] != replay.outcomes[column]).any()
+        for ours in chain([as_published(name, policy)], others)
+        for column in SHOWN
+    )
+    assert differs != rule.idle
 
 
 @pytest.mark.parametrize(("name", "policy"), PAIRS)
@@ -184,7 +193,7 @@ def test_answers_observations_of_the_environment_one_by_one_as_in_a_batch(
         ("Checkpoint-v1", Young(factor=1e6)),
         ("Checkpoint-v1", MLCheckpoint(threshold=1.0)),
         ("Cloning-v1", Algorithm1(max_extra=0)),
-        *[(name, REGISTRY[policy]()) for name, policy in PAIRS if policy in IDLE],
+        *[(name, REGISTRY[policy]()) for name, policy in PAIRS if REGISTRY[policy].idle],
     ],
 )
 def test_what_always_continues_is_the_replay(name: str, policy: Heuristic) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from failgym.baselines import REGISTRY
-from failgym.baselines.search import Range, search_space
+from failgym.baselines.search import Range, fixed, search_space, tuned, undecided
 
 PARAMETERS = [(name, parameter) for name in REGISTRY for parameter in search_space(REGISTRY[name])]
-NOT_TUNED = {"before_walltime": {"window"}, "random": {"seed"}}
-"""Parameters that are no matter of better or worse."""
 
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
@@ -34,6 +32,20 @@ def test_a_range_holds_the_default_and_its_ends_make_a_policy(name: str, paramet
 
 
 @pytest.mark.parametrize("name", REGISTRY)
-def test_every_parameter_may_be_tuned(name: str) -> None:
-    known = {field.name for field in fields(REGISTRY[name])}
-    assert known - set(search_space(REGISTRY[name])) == NOT_TUNED.get(name, set())
+def test_every_parameter_says_whether_it_may_be_tuned(name: str) -> None:
+    assert undecided(REGISTRY[name]) == [], "expected tuned(...), choice(...) or fixed(...)"
+
+
+def test_what_is_fixed_is_not_searched() -> None:
+    assert search_space(REGISTRY["random"]) == {}
+    assert "window" not in search_space(REGISTRY["before_walltime"])
+
+
+def test_a_parameter_that_says_nothing_is_found() -> None:
+    @dataclass(frozen=True)
+    class Forgetful:
+        first: float = tuned(1.0, 0.0, 2.0)
+        second: float = 1.0
+        third: float = fixed(1.0)
+
+    assert undecided(Forgetful) == ["second"]

@@ -10,14 +10,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import typer.main
 
 from failgym.baselines import REGISTRY
-from failgym.cli import run
+from failgym.cli import app, run
 from failgym.cli.compared import ACCOUNTS
 from failgym.envs import SCENARIOS, resolve
 from failgym.predictors import Perfect, save_forecast
@@ -35,6 +37,20 @@ def invoke(*arguments: str | int | Path) -> int:
 
 def load(file: Path) -> Any:
     return json.loads(file.read_text("utf-8"))
+
+
+def helps(command: Any) -> Iterator[str]:
+    """The help texts of a command and of those below it."""
+    yield command.help or ""
+    for below in getattr(command, "commands", {}).values():
+        yield from helps(below)
+
+
+def test_help_is_broken_into_lines_by_the_terminal_alone() -> None:
+    """A line break of the code inside of a paragraph would stand where the terminal has another."""
+    texts = list(helps(typer.main.get_command(app)))
+    assert len(texts) > 20
+    assert [text for text in texts if "\n" in text.replace("\n\n", "")] == []
 
 
 @pytest.fixture

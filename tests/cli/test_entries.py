@@ -92,7 +92,10 @@ def test_where_files_are_missing_one_line_says_so(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("mine={env}/{policy}.json", "expected {policy} in the name too"),
-        ("{policy}=blind_kill", "{policy} in the name, and none in 'blind_kill'"),
+        (
+            "{policy}=blind_kill",
+            "has {policy} in the name, expected it in the file too, got 'blind_kill'",
+        ),
         ("{env}/tuned-{seed}.json", "{seed} is for trained agents, .safetensors"),
         ("mine={env}/agent-{seed}.safetensors", "was made for no environment of the suite"),
     ],

@@ -202,7 +202,7 @@ def test_a_file_may_stand_for_one_per_environment(
         (("run", "--suite", "v2-real", "--policy", "replay"), "--trace: expected the folder"),
         (("run", "--suite", "v2-real", "--policy", "replay", "--trace", "X=."), "unknown environ"),
         (("run", "--suite", "v2-real", "--policy", "replay", "--trace", "."), "a stored trace"),
-        (("run", "--suite", "tiny", "--policy", "replay", "--trace", "."), "traces of its own"),
+        (("run", "--suite", "tiny", "--policy", "replay", "--trace", "."), "generates its traces"),
         (
             ("run", "--suite", "tiny", "--policy", "replay", "--secret-seed-file", "missing"),
             "--secret-seed-file missing: No such file",

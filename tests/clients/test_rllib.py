@@ -193,7 +193,7 @@ def test_masks_in_a_dict_are_what_rllibs_own_example_takes() -> None:
 
 def test_another_algorithm_is_not_saved(tmp_path: Path) -> None:
     algo = ppo.PPOConfig().environment("CartPole-v1").env_runners(num_env_runners=0).build_algo()
-    with pytest.raises(ValueError, match=r"^algorithm: expected one of a ppo_config$"):
+    with pytest.raises(ValueError, match=r"^algorithm: expected one that a ppo_config built$"):
         rllib.save_agent(algo, tmp_path / "agent.safetensors", command="a test")
     assert not list(tmp_path.iterdir())
     algo.stop()

@@ -89,8 +89,11 @@ def test_truth_is_asked_for_only_where_it_is_known() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"rewards": np.zeros(3)}, r"^decisions: expected as many of each"),
-        ({"last": np.array([False, True, True, False])}, r"^decisions: .* the last an end"),
+        ({"rewards": np.zeros(3)}, r"^decisions: expected arrays of one length"),
+        (
+            {"last": np.array([False, True, True, False])},
+            r"^decisions: .* that end with an episode",
+        ),
         ({"chances": np.array([0.5, 0.0, 0.5, 0.5])}, r"^chances: expected numbers above 0"),
     ],
 )

@@ -77,10 +77,10 @@ def test_what_cannot_be_made_is_said_in_a_line() -> None:
     with pytest.raises(ValueError, match=r"^env_config: expected EnvSettings as 'settings', got"):
         make_env({})
     turns = EnvSettings(settings.scenario, settings.fields, every_slice=True)
-    with pytest.raises(ValueError, match=r"^env_config: slices in turn are played by single"):
+    with pytest.raises(ValueError, match=r"^env_config: every_slice needs single"):
         make_env(config(turns, num_envs=2))
     shaped = settings_of(ENV, shaping=Shaping(reference="replay"), jobs=600)
-    with pytest.raises(ValueError, match=r"^env_config: shaped rewards are those of batched"):
+    with pytest.raises(ValueError, match=r"^env_config: shaping needs batched"):
         make_env(config(shaped))
     with pytest.raises(ValueError, match=r"^unknown action 'RETRI'"):
         Shaping(stakes=("RETRI",))

@@ -96,7 +96,7 @@ def test_bad_values_and_combinations_name_the_field(
     [
         (MITIGATION, {"load": 0.0, "slots": 1}, "machines: expected some, or a load"),
         (WORKFLOW, {"machines": 4}, "machines: expected 0 for a trace with compute times"),
-        (LINEAGE, {"longest": HOUR}, "longest: expected 0 for a trace that has no such number"),
+        (LINEAGE, {"longest": HOUR}, "longest: expected 0 for a trace without this setting"),
         (LINEAGE, {"detection_delay": SPACING}, "detection_delay: .* expected less than"),
         (MITIGATION, {"load": 1e-9}, "load: 1e-09 asks for .* machines, expected at most"),
         (
@@ -107,7 +107,7 @@ def test_bad_values_and_combinations_name_the_field(
         (
             LINEAGE,
             {"trace": "google-2011", "jobs": 50, "machines": 4},
-            "failed_share: expected a trace of which nothing ran",
+            "failed_share: expected a trace in which nothing ran",
         ),
     ],
 )

@@ -92,7 +92,7 @@ def test_environments_that_gymnasium_steps_one_by_one() -> None:
     assert VectorSelectFields(envs).fields == SelectFields(make(CLONING)).fields
     others = [lambda: make(CLONING), lambda: make("failgym/GracePeriod-v1")]
     mixed: Any = gym.vector.SyncVectorEnv(others)
-    with pytest.raises(ValueError, match=r"^env: does not tell of one scenario: name the fields"):
+    with pytest.raises(ValueError, match=r"^env: has no single scenario: name the fields"):
         VectorSelectFields(mixed)
 
 

@@ -50,7 +50,7 @@ def test_they_do_to_a_profile_that_has_them() -> None:
 def test_stated_for_a_trace_without_them_they_are_refused(
     name: str, value: Any, trace: Trace
 ) -> None:
-    with pytest.raises(ValueError, match=f"{name}: expected 0 for a trace that has no such"):
+    with pytest.raises(ValueError, match=f"{name}: expected 0 for a trace without this"):
         gym.make("failgym/Mitigation-v1", trace=trace, **MITIGATION, **{name: value})
 
 

@@ -93,11 +93,11 @@ def test_nothing_is_hidden_of_a_small_environment(env: str) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("env", SCENARIOS)
+@pytest.mark.parametrize("env", NOT_SHOWN)
 def test_what_is_declared_is_what_50_000_random_decisions_show(env: str) -> None:
     seen, declared = seen_to_vary(resolve(env), 50_000, lanes=4), set(varying_fields(env))
     assert seen <= declared, "hidden from learners"
-    assert declared - seen == NOT_SHOWN.get(env, {}).keys(), "say why they did not vary"
+    assert declared - seen == NOT_SHOWN[env].keys(), "say why they did not vary"
 
 
 @pytest.mark.parametrize("changes", PINNED, ids=str)
@@ -109,10 +109,10 @@ def test_nothing_is_hidden_where_settings_of_a_pinned_world_are_others(
     assert seen_to_vary(scenario, 4_000) <= set(varying_fields(scenario))
 
 
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name not in ("lanl-2",)])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_is_hidden_of_any_generated_trace(profile: str) -> None:
-    if profile == "panda-das":
-        pytest.skip("a trace of workflows that nothing has run yet: it is played in Lineage-v1")
+    if (generate(profile, jobs=2, usage=False).column("attempts", "start") < 0).all():
+        pytest.skip("a trace of workflows that nothing has run yet")
     changes = {"trace": profile, "jobs": 200, "select": "all", "forecast": "elsayed"}
     scenario = resolve("Cloning-v1", {**changes, **EVERYTHING, "checkpoint_cost": 60_000})
     assert seen_to_vary(scenario, 4_000) <= set(varying_fields(scenario))
@@ -150,7 +150,7 @@ def test_a_trace_that_is_given_may_have_any_column() -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_columns_that_a_profile_says_are_empty_are(name: str) -> None:
-    trace = generate(name, jobs=8 if name == "panda-das" else 60, seed=1)
+    trace = generate(name, jobs=min(60, PROFILES[name].default_jobs // 5), seed=1)
     empty = set(PROFILES[name].empty.split())
     assert empty <= COLUMNS
     for column in empty:

@@ -47,14 +47,15 @@ def small_dags() -> Trace:
 
 def small(env_id: str) -> dict[str, Any]:
     """Fields that make an environment small enough for a test."""
-    match env_id.removeprefix("failgym/"):
-        case "Mitigation-v1":
+    scenario = failgym.envs.SCENARIOS[env_id.removeprefix("failgym/")]
+    match scenario.world, scenario.trace:
+        case "scheduled", "lanl-2":
+            return {"trace": small_workflows(), "slice_jobs": 2}
+        case "scheduled", "panda-das":
+            return {"trace": small_dags()}
+        case "scheduled", _:
             brief = {"longest": 2 * HOUR, "begin": 0, "warmup": 4, "followers": 8, "slots": 2}
             return {**SMALL, "sampling": 0.02, **brief}
-        case "Workflow-v1":
-            return {"trace": small_workflows(), "slice_jobs": 2}
-        case "Lineage-v1":
-            return {"trace": small_dags()}
         case _:
             return SMALL
 

@@ -126,7 +126,7 @@ def test_several_traces_are_scored_together() -> None:
 
 def test_a_given_trace_has_no_others_like_it() -> None:
     trace = generate(PROFILES["google-2011"], jobs=400, seed=0)
-    with pytest.raises(ValueError, match="traces: expected 1 of a trace that is not generated"):
+    with pytest.raises(ValueError, match="traces: expected 1, as the trace is not generated"):
         evaluate(REGISTRY["grace_period"](), replace(GRACE, trace=trace), traces=2)
     with pytest.raises(ValueError, match="traces: expected a whole number, at least 1, got 0"):
         evaluate(REGISTRY["grace_period"](), GRACE, traces=0)

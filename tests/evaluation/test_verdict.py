@@ -80,7 +80,7 @@ def test_how_many_more_would_decide_follows_from_the_root_of_their_number(
 
     found = says(10.0, -10.0, 25.0)  # half as wide would do: four times as many
     assert (found.answer, found.smallest, found.more) == ("no evidence", 20.0, 3 * found.members)
-    assert "of an agent like this none below 20.0 is told from 0" in found.text
+    assert "for an agent like this no score below 20.0 can be told from 0" in found.text
     assert f"about {found.more:,} more" in found.text
     assert says(-1.0, -10.0, 5.0).more is None
     assert "more" not in says(-1.0, -10.0, 5.0).text

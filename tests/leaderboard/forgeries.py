@@ -159,8 +159,10 @@ FORGERIES: dict[str, Forgery] = {
     "an agent as a variant": Forgery(
         of_policy(AGENT, name="replay, tuned"), "reads like a variant of replay"
     ),
-    "a colour": Forgery(of_policy(RANDOM, name="mine\x1b[31m"), "expected printable signs"),
-    "written backwards": Forgery(of_policy(RANDOM, name="\u202emine"), "expected printable signs"),
+    "a colour": Forgery(of_policy(RANDOM, name="mine\x1b[31m"), "expected printable characters"),
+    "written backwards": Forgery(
+        of_policy(RANDOM, name="\u202emine"), "expected printable characters"
+    ),
     "another SPEC as a name": Forgery(of_policy(RANDOM, name="random:seed=4"), "reads like a SPEC"),
     "another file as a name": Forgery(
         of_policy(AGENT, name="zoo/best.safetensors"), "reads like a SPEC"

@@ -289,7 +289,9 @@ def test_what_a_page_refuses_rows_refuse() -> None:
     rows = results({("mine", None): 0.5}, envs=[ENV], forecasts=["none"])
     one = submission(rows, [entry("mine", "agent")])
     other = submission(rows.assign(forecast="drawn"), [entry("mine", "code")], "two")
-    with pytest.raises(ValueError, match="'mine' is of kind agent and code"):
+    with pytest.raises(
+        ValueError, match="'mine' is of kind agent in one submission and code in another"
+    ):
         rows_of([one, other], QUICK)
     with pytest.raises(ValueError, match="'mine', training seed None, is there twice"):
         rows_of([one, replace(one, folder="two")], QUICK)

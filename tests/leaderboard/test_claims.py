@@ -97,7 +97,7 @@ def test_actions_of_no_seed_are_named(copy: Path, seed: int | None) -> None:
         file, lambda rows: rows.append({"slice": 0, "seed": seed, "counts": [1], "actions": [0]})
     )
     rehash(copy)
-    assert f"seed {seed} is none of the suite" in verify(copy).problems[0]
+    assert f"seed {seed} does not belong to the suite" in verify(copy).problems[0]
 
 
 def test_files_that_nobody_asked_for_are_named(copy: Path) -> None:
@@ -163,19 +163,19 @@ MALFORMED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a name that reads backwards": (
         lambda c: c["policies"][0].update(name="re\u202eplay"),
-        "policies.0.name: Value error, expected printable signs",
+        "policies.0.name: Value error, expected printable characters",
     ),
     "a name like another": (
         lambda c: c["policies"][0].update(name="random "),
-        "policies.0.name: Value error, expected printable signs, without white space around",
+        "policies.0.name: Value error, expected printable characters, without white space around",
     ),
     "a key that moves the cursor": (
         lambda c: c["policies"][0]["versions"].update({"x\n\x1b": "1"}),
-        "expected printable signs",
+        "expected printable characters",
     ),
     "a command with another behind it": (
         lambda c: c["policies"][0].update(command="failgym demo\nrm -r ~"),
-        "policies.0.command: Value error, expected printable signs",
+        "policies.0.command: Value error, expected printable characters",
     ),
     "no environment": (
         lambda c: c["policies"][0].update(specs={}),

@@ -83,7 +83,7 @@ def test_where_there_is_nothing_to_gain_there_are_no_ranks() -> None:
 
 def test_policies_are_of_the_same_environments() -> None:
     [one] = drawn(np.random.default_rng(4), 30.0)
-    with pytest.raises(ValueError, match="expected as many environments"):
+    with pytest.raises(ValueError, match="expected the same number of environments"):
         ranks([one, [*one, *one]], Bootstrap())
 
 

@@ -191,7 +191,7 @@ def test_the_same_run_again_is_there_already_and_another_is_refused(
     with pytest.raises(ValueError, match="holds another submission; use another folder"):
         submit(whole, baseline("replay"))
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(ValueError, match="holds something that is no unfinished run"):
+    with pytest.raises(ValueError, match="holds files that are not of an unfinished run"):
         submit(tmp_path, baseline("replay"))
 
 

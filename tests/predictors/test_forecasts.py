@@ -163,5 +163,7 @@ def test_a_window_for_each_moment_of_an_age_is_refused(monkeypatch: pytest.Monke
     trace = single_jobs(attempts, 1)
     monkeypatch.setattr(memory, "available", lambda: 10**8)
     expected = r"^forecast of 117,281,241 windows of 300000 ms \(attempts of up to 35,184,372,088 s"
-    with pytest.raises(MemoryError, match=expected + r"\): 938 MB of memory, and 100 MB are free$"):
+    with pytest.raises(
+        MemoryError, match=expected + r"\): needs 938 MB of memory, and 100 MB are free$"
+    ):
         Perfect().predict(trace)

@@ -328,7 +328,7 @@ def test_shards_are_fetched_until_there_are_no_more(server: FileServer, tmp_path
     server.files.clear()
     with pytest.raises(FetchError, match="404"):
         fetch(trace, tmp_path / "none", client=Waits().client)
-    with pytest.raises(ValueError, match=r"fits no file of tiny, such as t/events-0{12}\.gz"):
+    with pytest.raises(ValueError, match=r"matches no file of tiny, such as t/events-0{12}\.gz"):
         fetch(trace, tmp_path, only=["x*"])
 
 
@@ -336,12 +336,12 @@ ODD = {
     "a date of no calendar": (503, {"Retry-After": f"1 Jan {'9' * 20} 00:00:00 GMT"}, "503"),
     "a zone of no clock": (503, {"Retry-After": "Mon, 01 Jan 2035 00:00:00 +9999999999999"}, "503"),
     "a number of no wait": (503, {"Retry-After": "9" * 5000}, "come back in inf s"),
-    "no address": (302, {"Location": "http://[bad"}, "cannot be asked for"),
-    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be asked for"),
+    "no address": (302, {"Location": "http://[bad"}, "cannot be fetched"),
+    "no host": (302, {"Location": f"http://a{'b' * 80}.x/"}, "cannot be fetched"),
     "no length": (200, {"Content-Length": "9" * 5000}, "states a length of '9999"),
     "no part": (206, {"Content-Range": f"bytes 0-{'9' * 5000}/{'9' * 5000}"}, "another part"),
     "no content": (204, {}, "the server says 204 No Content, expected a file"),
-    "nothing": (200, {}, "nothing came"),
+    "nothing": (200, {}, "the server sent nothing"),
     "a log-in": (200, {"Content-Type": "text/html; charset=utf-8"}, r"a web page \(text/html\)"),
 }
 
@@ -605,8 +605,8 @@ def test_the_command_says_in_a_line_what_is_wrong(
     out = tmp_path / "out"
     assert "expected the NAME of a published trace, or --list" in said()
     assert "unknown published trace 'tinny', did you mean tiny?" in said("tinny")
-    assert "'x*': fits no file of tiny, such as a.gz" in said("tiny", "--only", "x*")
-    assert "are to come, and" in said("tiny", "--out", out)
+    assert "'x*': matches no file of tiny, such as a.gz" in said("tiny", "--only", "x*")
+    assert "the files need" in said("tiny", "--out", out)
     assert "says 404" in said("tiny", "--out", out, "--only", "a.gz")
     (tmp_path / "file").write_text("mine")
     assert "expected a folder" in said("tiny", "--out", tmp_path / "file")
@@ -653,7 +653,7 @@ def test_no_file_is_known_to_be_empty() -> None:
     assert f"of {135 - len(unknown)}, which have 108 MB" in DOCS.read_text()
     sizes = [file.size for file in PUBLISHED["wfcommons"].files if file.size is not None]
     assert round(sum(sizes) / 1e6) == 108
-    with pytest.raises(ValueError, match="0 bytes, expected some"):
+    with pytest.raises(ValueError, match="0 bytes, expected at least 1"):
         PublishedFile("a", "https://a", 0, hashlib.sha256().hexdigest())
 
 

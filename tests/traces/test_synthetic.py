@@ -30,9 +30,9 @@ SEEDS = range(5)
 SHARE = 0.01  # tolerance of a share
 MINUTE = 60_000.0
 SEED = 7
-JOBS = dict.fromkeys(sorted(PROFILES), 300) | {"panda-das": 12}
-"""Of the trace of a profile that tests share. Forty of panda-das have 277,586 attempts,
-and take seconds wherever they are looked at."""
+JOBS = {name: min(300, profile.default_jobs // 3) for name, profile in sorted(PROFILES.items())}
+"""Of the trace of a profile that tests share. Jobs that are workflows are few and large: forty of
+panda-das have 277,586 attempts, and take seconds wherever they are looked at."""
 
 
 @cache

@@ -23,7 +23,7 @@ from tests.traces.real_data import google_2011
 from tests.traces.recurring import SPAN, recurring
 from tests.traces.traces import make
 
-SMALL = dict.fromkeys(PROFILES, 150) | {"lanl-2": 40, "panda-das": 15}
+SMALL = {name: min(150, profile.default_jobs // 3) for name, profile in PROFILES.items()}
 
 
 @pytest.fixture(scope="module")

@@ -219,7 +219,7 @@ def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
 
 
 def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
-    with pytest.raises(ValueError, match="nobody has looked"):
+    with pytest.raises(ValueError, match="is not checked on other machines"):
         check_apart(Players(load, COMMAND), [], workers)
 
 

@@ -55,7 +55,8 @@ def __getattr__(name: str) -> Any:
         module = import_module(f"{__name__}.{_MODULES[name]}")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"{__name__}.{name} needs more: pip install 'failgym[agents]' 'ray[rllib]>=2.60'"
+            f"{__name__}.{name} needs other packages: pip install 'failgym[agents]'"
+            " 'ray[rllib]>=2.60'"
             f" ({error})"
         ) from error
     return getattr(module, name)

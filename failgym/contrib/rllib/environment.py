@@ -89,10 +89,10 @@ def make_env(config: Mapping[str, Any]) -> gym.Env[Any, Any] | VectorEnv[Any, An
     if "num_envs" not in config:
         env: Any = SelectFields(MitigationEnv(settings.scenario), settings.fields)
         if settings.shaping is not None:
-            raise ValueError("env_config: shaped rewards are those of batched environments")
+            raise ValueError("env_config: shaping needs batched environments, set num_envs")
         return DictObservation(EverySlice(env) if settings.every_slice else env)
     if settings.every_slice:
-        raise ValueError("env_config: slices in turn are played by single environments")
+        raise ValueError("env_config: every_slice needs single environments, leave num_envs out")
     check_count("num_envs", config["num_envs"], 1)
     batch: Any = MitigationVectorEnv(settings.scenario, config["num_envs"])
     if settings.shaping is not None:

@@ -210,7 +210,7 @@ def save_agent(
     settings = config.env_config.get(SETTINGS)
     spec = config.rl_module_spec
     if not isinstance(settings, EnvSettings) or spec.module_class is not MaskedPPOModule:
-        raise ValueError("algorithm: expected one of a ppo_config")
+        raise ValueError("algorithm: expected one that a ppo_config built")
     model = spec.model_config
     weights = algorithm.learner_group.get_weights()[DEFAULT_MODULE_ID]
     scaling, hidden = model[SCALING], tuple(model["fcnet_hiddens"])

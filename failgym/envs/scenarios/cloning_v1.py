@@ -2,9 +2,9 @@
 
 Description
     The jobs in which something fails. A task may be cloned while it runs, so that its next attempt
-    need not wait for the failure of this one, and retried at once, or given up, when an attempt has
-    failed. After El-Sayed, Zhu and Schroeder (ICDCS 2017, section VI: Algorithm 1 and the retry
-    cap).
+    need not wait for the failure of this one. When an attempt has failed, the task may be retried
+    at once, or given up. After El-Sayed, Zhu and Schroeder (ICDCS 2017, section VI: Algorithm 1 and
+    the retry cap).
 
 Decisions
     WINDOW {CLONE}: at the start of an attempt and each time its age has grown by a quarter.
@@ -12,26 +12,26 @@ Decisions
     clone (C = 1).
 
 Rewards
-    Machine-time that is wasted, an hour until a task has settled at one machine-hour, and four
-    times its machine-time for every task that does not finish (`task_value`), whatever the record
-    did: so a rescue is worth something, and to give up costs as much as to fail.
+    Wasted machine-time, one machine-hour for an hour until a task has settled, and four times its
+    machine-time for every task that does not finish (`task_value`), whatever the record did. So a
+    rescue is worth something, and giving up costs as much as failing.
 
 Forecast
-    `Alarms.elsayed()`: false-positive rates as Table V implies them, recall .6 at threshold .9
-    (chosen: the paper states none), of attempts alone. Alarms end, and neither their age nor that
-    of an attempt tells if they are true (`experiments.alarm_ages`). On a record (`trace=DIR`)
-    forecasts are learned from the train split.
+    `Alarms.elsayed()`: alarms of attempts alone, with false-positive rates as Table V implies them
+    and recall .6 at threshold .9 (chosen: the paper states none). Alarms end. Neither their age nor
+    that of an attempt tells whether they are true (`experiments.alarm_ages`). On a record
+    (`trace=DIR`) forecasts are learned from the train split.
 
 Fidelity
     Slices hold the tasks of jobs with at least one FAILed attempt in the split and without a user's
     kill: a selection that uses the record. At the natural mix one job held 6 to 60 % of what can be
-    gained; so the default trace (`google-2011-applications-failing`) has a failure in one of ten
+    gained. So the default trace (`google-2011-applications-failing`) has a failure in one of ten
     jobs that finish (published: one in 400), no job of more than 100 tasks, and no task of more
     than a day. What attempts beyond the record meet is drawn once, from what befell attempts like
-    them, and so is the patience of the cluster (`failgym.continued`). Clones add little to retries:
-    the clairvoyant gained 97 and 93 % of what it gains with all measures with retries alone (test
-    splits of two traces of 40,000 jobs, seeds 101 and 103). No rule is known that is surely above
-    retrying every failure as often as one may (`experiments.random_rules`).
+    them, and so is the number of restarts by the cluster (`failgym.continued`). Clones add little
+    to retries: with retries alone the clairvoyant gained 97 and 93 % of what it gains with all
+    measures (test splits of two traces of 40,000 jobs, seeds 101 and 103). No rule is known that is
+    surely above retrying every failure as often as one may (`experiments.random_rules`).
 
 Version History
     v1: records go on, tasks have a value, forecasts are alarms of attempts.
@@ -42,8 +42,10 @@ from __future__ import annotations
 
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["CLONING"]
+__all__ = ["AFTER", "CLONING"]
 
+AFTER = "El-Sayed et al. 2017: Algorithm 1, retry cap"
+"""Whom it is after, in the table of environments."""
 CLONING = Scenario(
     name="Cloning-v1",
     trace="google-2011-applications-failing",

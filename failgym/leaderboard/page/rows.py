@@ -36,7 +36,10 @@ def check(submissions: Sequence[Source]) -> None:
     for entry in (entry for submission in submissions for entry in submission.entries):
         kind, seeds = known.setdefault(entry.name, (entry.kind, set()))
         if entry.kind != kind:
-            raise ValueError(f"policy: {entry.name!r} is of kind {kind} and {entry.kind}")
+            raise ValueError(
+                f"policy: {entry.name!r} is of kind {kind} in one submission and {entry.kind}"
+                " in another"
+            )
         if entry.training_seed in seeds:
             raise ValueError(
                 f"policy: {entry.name!r}, training seed {entry.training_seed}, is there twice"

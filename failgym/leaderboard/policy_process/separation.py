@@ -26,7 +26,7 @@ def check_apart(players: Players, private: Sequence[Path], workers: Workers) -> 
     """
     if workers.remote:
         raise ValueError(
-            f"{workers}: nobody has looked what a --policy-command keeps apart on other machines:"
+            f"{workers}: what a --policy-command can reach is not checked on other machines:"
             " expected a number"
         )
     run = Path(f"/proc/{os.getpid()}/status")
@@ -35,8 +35,8 @@ def check_apart(players: Players, private: Sequence[Path], workers: Workers) -> 
     for path in paths:
         if path in found:
             raise ValueError(
-                f"--policy-command: what it starts can read {path}: expected another user, who may"
-                " not, or a namespace without it (docs/hosting.md)"
+                f"--policy-command: what it starts can read {path}: expected another user"
+                " without that right, or a namespace without the file (docs/hosting.md)"
             )
     if workers.several and run in found:
         raise ValueError(

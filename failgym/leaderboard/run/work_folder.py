@@ -83,7 +83,7 @@ class WorkFolder:
             raise ValueError(f"--out {out}: exists and is not a folder")
         if not out.exists() or self.folder.is_dir() or not any(out.iterdir()):
             return
-        raise ValueError(f"--out {out}: holds something that is no unfinished run")
+        raise ValueError(f"--out {out}: holds files that are not of an unfinished run")
 
     def agree(self, plan: dict[str, Any]) -> None:
         """Write down what is to be done, or check that it is what was begun. Raises ValueError."""
@@ -96,7 +96,8 @@ class WorkFolder:
         for name in plan:
             if begun.get(name) != json.loads(json.dumps(plan[name])):
                 raise ValueError(
-                    f"--out {self.out}: was begun with other {name}; repeat them, or use another"
+                    f"--out {self.out}: was begun with other {name}; repeat them, or use"
+                    " another folder"
                 )
 
     def reference_file(self, cell: Cell) -> Path:

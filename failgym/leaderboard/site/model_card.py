@@ -186,7 +186,7 @@ class Card:
     def _limits(self) -> Iterator[str]:
         if self.kind == "code":
             yield f"It is {CODE_NOTE}: the seeds of a public suite let code look ahead."
-        yield f"{self.proof}: {MEANINGS[self.proof]}. Commands and versions are proven by nobody."
+        yield f"{self.proof}: {MEANINGS[self.proof]}. Nobody can verify commands and versions."
         if self.kind == "agent" and max((row["runs"] for row in self.rows), default=0) == 1:
             yield "One training run says nothing of the next."
         for row in self.rows:

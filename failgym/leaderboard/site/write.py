@@ -88,7 +88,7 @@ def _check_apart(folders: Sequence[Path], policy_files: Sequence[Path], out: Pat
             raise ValueError(f"{out}: lies in the submission {folder}: not written")
         if Path(real).is_relative_to(pages):
             raise ValueError(
-                f"{below}: is of pages, and holds the submission {folder}: not written"
+                f"{below}: is for pages, and holds the submission {folder}: not written"
             )
     for folder in policy_files:
         real = os.path.realpath(folder)

@@ -96,7 +96,7 @@ def ranks(
         ValueError: if policies are not of the same number of environments.
     """
     if len({len(cells) for cells in policies}) > 1:
-        raise ValueError("policies: expected as many environments of each")
+        raise ValueError("policies: expected the same number of environments of each")
     asked = range(len(policies)) if only is None else only
     scored = [at for at, cell in enumerate(policies[0]) if cell.scored()] if policies else []
     if not scored:

@@ -293,7 +293,7 @@ def read_results(folder: Path) -> Any:
     for name in RESULTS.names:
         optional = name == "training_seed" or name in TERMS or name in ACCOUNT
         if table.column(name).null_count and not optional:
-            raise ValueError(f"{RESULTS_FILE}: column {name!r} has a value that is missing")
+            raise ValueError(f"{RESULTS_FILE}: column {name!r} has a missing value")
     _check_counted(table)
     for name in (BLOCKS, *ANCHOR_BLOCKS):
         column: Any = table.column(name).combine_chunks()
@@ -313,7 +313,8 @@ def read_results(folder: Path) -> Any:
     for reason in table.column("reason").unique().to_pylist():
         if len(reason) > MOST_REASON or not reason.isprintable():
             raise ValueError(
-                f"{RESULTS_FILE}: column 'reason': expected at most {MOST_REASON} printable signs"
+                f"{RESULTS_FILE}: column 'reason': expected at most {MOST_REASON}"
+                " printable characters"
             )
     return table
 

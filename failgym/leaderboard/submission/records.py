@@ -56,7 +56,7 @@ LARGEST = 2**63 - 1
 def _legible(text: str) -> str:
     """Text that looks like what it is: two names must not look alike, nor move a cursor."""
     if not text.isprintable() or text != text.strip():
-        raise ValueError("expected printable signs, without white space around them")
+        raise ValueError("expected printable characters, without white space around them")
     return text
 
 

@@ -43,7 +43,7 @@ def check_rows_stated(submission: Submission, results: Any) -> None:
     if submission.suite == SuiteRecord.of(suite):  # else it is of another version
         wanted = _planned(submission)
         _check_none(wanted - found, "is missing")
-        _check_none(found - wanted, "is none of the suite")
+        _check_none(found - wanted, "does not belong to the suite")
 
 
 def _planned(submission: Submission) -> set[_Row]:

@@ -195,7 +195,7 @@ class CellCheck:
         table = read_table(self._record.folder / self._file, ACTIONS, self._file)
         for seed in table.column("seed").unique().to_pylist():
             if seed not in self._record.worlds.suite.course(self._cell.env).seeds:
-                raise ValueError(f"{self._file}: seed {seed} is none of the suite")
+                raise ValueError(f"{self._file}: seed {seed} does not belong to the suite")
         table = table.filter(pc.equal(table.column("seed"), self._cell.seed))
         if table.column("slice").to_pylist() != self._reference.rows.tolist():
             raise ValueError(f"{self._file}: expected a row per row of results, in their order")

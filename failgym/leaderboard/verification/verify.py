@@ -299,7 +299,7 @@ def _places(submission: Submission, suite: Suite) -> list[tuple[str, int]]:
 def _traces(submission: Submission, suite: Suite, given: Mapping[str, str]) -> dict[str, str]:
     """The user's traces, of the environments of the submission. Raises ValueError."""
     if given and not suite.real:
-        raise ValueError(f"--trace: suite {suite.name} has traces of its own")
+        raise ValueError(f"--trace: suite {suite.name} generates its traces, leave the option out")
     envs = dict.fromkeys(trace.env for trace in submission.traces) if suite.real else {}
     for env in envs:
         if env not in given:

@@ -71,7 +71,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         """The request that follows. Raises FetchError for one that is not wanted."""
         scheme = newurl.partition(":")[0].lower()
         if scheme not in ("http", "https") or (req.type == "https" and scheme != "https"):
-            raise FetchError(f"{req.full_url}: leads to {newurl}, which is not followed")
+            raise FetchError(f"{req.full_url}: redirects to {newurl}, which is not followed")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -130,7 +130,9 @@ class Client:
         except (http.client.InvalidURL, ValueError, OverflowError) as error:
             # `Location` is no address; or what a file's version was called is no header
             said = str(error) or type(error).__name__
-            raise FetchError(f"{url}: leads to what cannot be asked for: {said}") from error
+            raise FetchError(
+                f"{url}: redirects to an address that cannot be fetched: {said}"
+            ) from error
         except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
             raise Stopped(str(reason) or type(error).__name__) from error

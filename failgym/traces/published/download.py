@@ -307,7 +307,9 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
     if partial.total is not None and partial.size < partial.total:
         raise Stopped(f"the connection ended after {partial.size:,} of {partial.total:,} bytes")
     if partial.total is not None and partial.size > partial.total:
-        raise FetchError(f"{file.url}: more came than the {partial.total:,} bytes that were stated")
+        raise FetchError(
+            f"{file.url}: the server sent more than the {partial.total:,} bytes that it states"
+        )
 
 
 def _accepted(file: PublishedFile) -> dict[str, str]:
@@ -325,7 +327,7 @@ def _satisfied(partial: _Partial, answer: Any, advance: Advance) -> None:
         return
     advance(-partial.size)
     partial.clear()
-    raise Stopped("what had come is no part of the file that is there now")
+    raise Stopped("the kept part is not of the file that the server has now")
 
 
 def _begin(
@@ -344,7 +346,7 @@ def _begin(
         if part is None or int(part[1]) != start:
             advance(-start)
             partial.clear()
-            raise Stopped(f"another part came than that from byte {start:,} on")
+            raise Stopped(f"the server sent another part than that from byte {start:,} on")
         total = int(part[2]) if part[2] != "*" else None
         if not partial.goes_on_with(_version(headers), total):
             advance(-start)
@@ -440,7 +442,7 @@ def _check_kind(file: PublishedFile, path: Path) -> None:
     with path.open("rb") as came:
         begins = came.read(8)
     if not begins:
-        raise FetchError(f"{file.url}: nothing came")
+        raise FetchError(f"{file.url}: the server sent nothing")
     kind = Path(file.path).suffix
     if not begins.startswith(PACKED.get(kind, b"")):
         raise FetchError(f"{file.url}: is no {kind} file, it begins with {begins!r}: not kept")

@@ -34,9 +34,7 @@ class PublishedFile:
         if not self.url.startswith(("https://", "http://")):
             raise ValueError(f"{self.url!r}: expected an address of http or https")
         if self.size is not None and self.size < 1:
-            raise ValueError(
-                f"{self.path}: {self.size} bytes, expected some: nobody publishes none"
-            )
+            raise ValueError(f"{self.path}: {self.size} bytes, expected at least 1")
         if self.sha256 is not None and not _HASH.fullmatch(self.sha256):
             raise ValueError(f"{self.sha256!r}: expected a SHA-256 in hexadecimal")
 
@@ -84,7 +82,9 @@ class PublishedTrace:
         for pattern in only:
             known = any(fnmatchcase(file.path, pattern) for file in self.files)
             if not known and not any(shards.fit(pattern) for shards in self.shards):
-                raise ValueError(f"{pattern!r}: fits no file of {self.name}, such as {self.first}")
+                raise ValueError(
+                    f"{pattern!r}: matches no file of {self.name}, such as {self.first}"
+                )
 
     @property
     def first(self) -> str:

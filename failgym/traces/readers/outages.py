@@ -50,7 +50,8 @@ class Span:
         end = last if self.until is None else min(self.until, last)
         if last < begin or (self.until is not None and self.until <= first):
             raise TraceError(
-                f"{name}: nothing on these days: it tells of {_day(first)} to {_day(last)}"
+                f"{name}: no outage on these days, expected days within {_day(first)} to"
+                f" {_day(last)}"
             )
         if end - begin > LATEST:
             raise TraceError(f"{name}: more than {LATEST} ms from its first to its last moment")

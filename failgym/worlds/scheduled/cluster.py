@@ -120,7 +120,7 @@ def _machines_for(scenario: Scenario, train: Trace) -> int:
     width = train.column("tasks", "width")[train.column("attempts", "task")]
     work = float(((end - start) * width)[ran].sum())
     if not work:
-        raise ValueError("load: expected a trace of which something ran")
+        raise ValueError("load: expected a trace in which something ran")
     time = float(end[ran].max() - start[ran].min())
     count = max(math.ceil(work / time / scenario.load / scenario.slots), 1)
     if count > MOST_MACHINES:

@@ -43,7 +43,7 @@ def apart(scenario: Scenario, trace: Trace) -> Trace:
     """
     if tasks_run(trace).any():
         name = "failed_share" if scenario.failed_share else "job_machines"
-        raise ValueError(f"{name}: expected a trace of which nothing ran, as of panda-das")
+        raise ValueError(f"{name}: expected a trace in which nothing ran, such as panda-das")
     order = job_order(trace)
     submit = np.empty(len(order), dtype=np.int64)
     submit[order] = (1 + np.arange(len(order))) * SPACING

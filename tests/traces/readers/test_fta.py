@@ -174,7 +174,7 @@ def test_a_range_of_nodes_and_days() -> None:
     assert trace.meta.dropped["not of the nodes asked for"] == 1
     with pytest.raises(TraceError, match="no node from 20 to 30: there are 11 to 15"):
         read_fta(FIXTURES / "whole", nodes=(20, 30))
-    with pytest.raises(TraceError, match="it tells of 1970-01-02 to 1970-01-03"):
+    with pytest.raises(TraceError, match="expected days within 1970-01-02 to 1970-01-03"):
         read_fta(FIXTURES / "whole", since=datetime.date(1980, 1, 1))
 
 

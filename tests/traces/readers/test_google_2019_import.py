@@ -201,7 +201,7 @@ def test_the_command_reads_on_several_processes(tmp_path: Path, capsys: Any) -> 
     assert "--workers: expected a number, 1 to 1024, or ray, got 0" in capsys.readouterr().err
     swf = ["trace", "import", "swf", "log.swf", "--out", str(tmp_path / "s"), "--workers", "2"]
     assert run(swf) == 2
-    assert "swf is read by one, only google-2019 by several" in capsys.readouterr().err
+    assert "swf is read by one process, only google-2019 by several" in capsys.readouterr().err
 
 
 def test_sources_without_instances_are_read_at_once(tmp_path: Path) -> None:

@@ -232,8 +232,8 @@ def test_a_failure_at_midnight_belongs_to_the_new_day(tmp_path: Path) -> None:
         ({"system": 3}, "no system 3: there are 2, 8, 14, 17"),
         ({"system": 2, "nodes": (4, 9)}, "no node from 4 to 9: system 2 has 0 to 3"),
         ({"system": 17, "nodes": (0, 9)}, "system 17 names no nodes"),
-        ({"since": datetime.date(2006, 1, 1)}, "it tells of 1997-01-08 to 2005-09-01"),
-        ({"until": datetime.date(1997, 1, 7)}, "it tells of 1997-01-08 to 2005-09-01"),
+        ({"since": datetime.date(2006, 1, 1)}, "expected days within 1997-01-08 to 2005-09-01"),
+        ({"until": datetime.date(1997, 1, 7)}, "expected days within 1997-01-08 to 2005-09-01"),
         (
             {"since": datetime.date(2003, 1, 2), "until": datetime.date(2003, 1, 1)},
             "no day from 2003-01-02 to 2003-01-01",

@@ -1,4 +1,4 @@
-"""Pegasus' abstract workflows (DAX), in XML."""
+"""Pegasus' abstract workflows, DAX 2 and 3 (XML)."""
 
 from failgym.traces.readers.dax.reader import read_dax
 

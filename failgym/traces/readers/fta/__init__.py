@@ -1,4 +1,4 @@
-"""Failure Trace Archive: nodes and their outages from tab files of events."""
+"""The Failure Trace Archive (`event_trace.tab`)."""
 
 from failgym.traces.readers.fta.reader import read_fta
 

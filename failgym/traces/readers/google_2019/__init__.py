@@ -1,4 +1,4 @@
-"""Google's cluster traces of 2019 (ClusterData2019, "version 3"), as exported from BigQuery."""
+"""Google's cluster traces of 2019, as exported: JSON lines, CSV or Parquet."""
 
 from failgym.traces.readers.google_2019.importer import import_google_2019
 from failgym.traces.readers.google_2019.reader import read_google_2019

@@ -1,4 +1,4 @@
-"""Microsoft's Philly traces: the jobs of a GPU cluster for deep learning, 2017."""
+"""Microsoft's Philly traces (`cluster_job_log`)."""
 
 from failgym.traces.readers.philly.reader import read_philly
 

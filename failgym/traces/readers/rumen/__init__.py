@@ -1,4 +1,4 @@
-"""Hadoop job history as Rumen writes it (JSON), with or without its topology file."""
+"""Hadoop job history as Rumen writes it (JSON)."""
 
 from failgym.traces.readers.rumen.reader import read_rumen
 

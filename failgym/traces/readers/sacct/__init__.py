@@ -1,4 +1,4 @@
-"""Slurm's job accounting, as `sacct --parsable2` prints it (sacct(1), SchedMD)."""
+"""Slurm's accounting, as `sacct --parsable2` prints it."""
 
 from failgym.traces.readers.sacct.reader import read_sacct
 

@@ -1,4 +1,4 @@
-"""Standard Task Graph set: random and application task graphs as workflows."""
+"""The Standard Task Graph set."""
 
 from failgym.traces.readers.stg.reader import read_stg
 

@@ -1,4 +1,4 @@
-"""Workload logs and models in the Standard Workload Format (SWF), version 2.2."""
+"""Logs in the Standard Workload Format (SWF), version 2.2."""
 
 from failgym.traces.readers.swf.reader import read_swf
 

@@ -109,7 +109,9 @@ def read_swf(
         )
     end = int(max(runs.queued.max(), runs.start.max(), runs.end.max()))
     if end > LATEST:
-        raise TraceError(f"{files[0]}: tells of {end} ms after its beginning, expected {LATEST}")
+        raise TraceError(
+            f"{files[0]}: its last time is {end} ms after its beginning, expected at most {LATEST}"
+        )
     runs = runs._replace(end=np.where(runs.end == NONE, end, runs.end))
     jobs, task = _tasks(rows, runs, infer_attempts, counts)
     return _assemble(rows, runs, jobs, task, _Source(header, meaning, origin, end, counts, merged))

@@ -1,4 +1,4 @@
-"""A table of runs in columns of any names: an operator's own accounting, as CSV or Parquet."""
+"""A table of runs in columns of any names: CSV or Parquet."""
 
 from failgym.traces.readers.table.reader import read_table
 

@@ -1,4 +1,4 @@
-"""Accounting logs of TORQUE, OpenPBS and PBS Professional."""
+"""Accounting logs of TORQUE and PBS."""
 
 from failgym.traces.readers.torque.reader import read_torque
 

@@ -1,4 +1,4 @@
-"""WfCommons' WfFormat: workflows that were run or generated, with their files and machines."""
+"""Workflow instances of WfCommons, WfFormat 1.2 to 1.6."""
 
 from failgym.traces.readers.wfformat.reader import read_wfformat
 

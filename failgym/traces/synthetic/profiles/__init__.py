@@ -24,6 +24,7 @@ from failgym.traces.synthetic.profiles.system_a_harsh import HARSH, HARSH_RECURR
 from failgym.traces.synthetic.profiles.system_b import B_RECURRING, SystemB
 
 __all__ = [
+    "ABOUT",
     "A_RECURRING",
     "B_RECURRING",
     "FAILING",
@@ -51,28 +52,55 @@ __all__ = [
 Profile = Google2011 | OpenCloud | SystemA | SystemB | Lanl2 | Lanl20 | Panda10k | PandaDas
 """What `generate` takes."""
 
-PROFILES: dict[str, Profile] = {
-    profile.name: profile
-    for profile in (
-        Google2011(),
-        FAILING,
+_LISTED: tuple[tuple[Profile, str, str], ...] = (
+    (Google2011(), "batch jobs of Google's cluster, with usage", "El-Sayed et al., Rosà et al."),
+    (FAILING, "its failure-prone jobs, none killed by its user", "El-Sayed et al."),
+    (
         RECURRING,
-        RECURRING_NARROW,
+        "batch and other jobs of applications that recur, with usage",
+        "El-Sayed et al., Rosà et al., the record",
+    ),
+    (RECURRING_NARROW, "the same, but a job has 100 tasks of a day at most", "chosen"),
+    (
         RECURRING_FAILING,
-        OpenCloud(),
+        "that again, but one in ten jobs that finish had a failed attempt",
+        "chosen",
+    ),
+    (OpenCloud(), "map and reduce tasks of a Hadoop cluster, with usage", "El-Sayed et al."),
+    (
         SystemA(),
+        "jobs of a university's cluster, requeued, in sessions of users, with usage and outages",
+        "Kumar et al.",
+    ),
+    (
         SystemB(),
+        "jobs of a large supercomputer, in sessions of users, with usage and outages",
+        "Kumar et al.",
+    ),
+    (
         A_RECURRING,
-        B_RECURRING,
-        HARSH,
+        "`system-a`, of applications that recur sitting by sitting",
+        "Kumar et al., a log of LANL's",
+    ),
+    (B_RECURRING, "`system-b`, likewise", "Kumar et al., a log of LANL's"),
+    (HARSH, "`system-a`, where the system's failures strike long jobs", "chosen"),
+    (
         HARSH_RECURRING,
-        Lanl2(),
-        Lanl20(),
-        Panda10k(),
-        PandaDas(),
-    )
-}
+        "`system-a-harsh`, of applications that recur sitting by sitting",
+        "chosen, a log of LANL's",
+    ),
+    (Lanl2(), "random workflows on 32 nodes, and the outages of 49", "FLAW"),
+    (Lanl20(), "gangs on 256 nodes that their outages interrupt", "El-Sayed et al."),
+    (Panda10k(), "gangs of machines on a cluster of 10,000", "Ghit and Epema"),
+    (PandaDas(), "data-analytics jobs as graphs of stages", "Ghit and Epema"),
+)
+"""Each profile, what its traces hold, and whom it is after."""
+PROFILES: dict[str, Profile] = {profile.name: profile for profile, _, _ in _LISTED}
 """The profiles by name."""
+ABOUT: dict[str, tuple[str, str]] = {
+    profile.name: (what, after) for profile, what, after in _LISTED
+}
+"""What the traces of each profile hold, and whom it is after, in words."""
 
 
 def independent_jobs(profile: Profile) -> bool:
