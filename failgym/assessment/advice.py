@@ -68,17 +68,16 @@ def advice_of(
     if not rules:
         most = max(rooms, key=lambda room: room.share)
         text = (
-            f"At most {shown_hours(most.hours)} machine-hours could have been saved on the later"
-            f" half of the record, {100 * most.share:.1f} % of what its tasks used"
+            f"At most {shown_hours(most.hours)} of {shown_hours(most.spent)} machine-hours could"
+            f" have been saved on the later half of the record, {100 * most.share:.1f} %"
         )
         tried = "; no rule that was asked for could be played." if left_out else "."
         return Advice(
             "not asked",
             f"{text}{tried}",
             (
-                "So much somebody saves who knows beforehand how every task ends. How much of it is"
-                " saved by rules that know only the past has not been asked; the report that is not"
-                " quick says that.",
+                "So much somebody saves who knows beforehand how every task ends. Rules know only"
+                " the past, and save less: how much less says a report that is not quick.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),
@@ -207,7 +206,10 @@ def _apart(best: Judged) -> str:
     change = abs(best.forfeited)
     tasks = f"{change:,} {'task' if change == 1 else 'tasks'}"
     fate = "would not have finished" if best.forfeited >= 0 else "more would have finished"
-    return f"Machine-time alone: {shown_hours(best.machine_hours)} hours saved; {tasks} {fate}"
+    does = "saved" if best.machine_hours >= 0.0 else "lost"
+    return (
+        f"Machine-time alone: {shown_hours(abs(best.machine_hours))} hours {does}; {tasks} {fate}"
+    )
 
 
 def _reservations(best: Judged, period: str) -> tuple[str, ...]:
@@ -259,7 +261,10 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
         interval = f"{ends} with 95 % confidence, all rules taken together"
     if best.saved <= 0.0:
         text = f"Every rule that does anything loses. The least harmful, {name}, loses"
-        return (f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",)
+        return (
+            f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",
+            f"{_apart(best)}.",
+        )
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
     text += f" ({interval})"
     least = min(best.at_values, key=lambda factor: best.at_values[factor])

@@ -16,13 +16,15 @@ from failgym.assessment.judging import VALUES, Judged
 __all__ = ["page"]
 
 OTHER_VALUES = tuple(f"{factor:g}" for factor in VALUES if factor != 1.0)
-"""Factors of the value of a task that have columns of their own."""
+"""Factors of the value of a task that savings are shown at beside."""
 WIDE = 5
 """Columns from above which each row of a table is a list of its own on a phone."""
 MONEY = 5
 """Column of the table of rooms that needs a price."""
 OWN = 3
 """Column of the table of groups that says how much of their own machine-time they wasted."""
+LONG = 48
+"""Letters of a name that are shown; some sites give hashes for names."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -63,7 +65,7 @@ def _header(found: Assessment) -> str:
     return (
         f"<header><h1>What could have been saved on {escape(found.trace)}</h1>"
         f'<p class="muted">{what.jobs:,} jobs, {what.tasks:,} tasks, {when}. '
-        f"{escape(what.source)}.</p></header>"
+        f"Read from {escape(what.source)}.</p></header>"
     )
 
 
@@ -82,11 +84,10 @@ def _date(moment: int) -> datetime:
 
 def _moment(what: Happened, number: int) -> str:
     """When a stretch of time begins: its date if that is known, else its number."""
-    name = f"{what.period} {number + 1}"
     if what.unix_origin is None:
-        return name
+        return f"{what.period} {number + 1}"
     date = _date(what.unix_origin + what.periods[number].start)
-    return f"{name}, {date:%Y-%m-%d}" if what.period != "hour" else f"{name}, {date:%Y-%m-%d %H:%M}"
+    return f"{date:%Y-%m-%d}" if what.period != "hour" else f"{date:%Y-%m-%d %H:%M}"
 
 
 def _advice(found: Assessment) -> str:
@@ -225,7 +226,7 @@ def _groups(groups: Sequence[Group], title: str, *, causes: bool = False) -> str
         return '<p class="muted">Nothing was wasted.</p>'
     rows = [
         (
-            escape(each.name),
+            _name(each.name),
             shown_hours(each.hours),
             _percent(each.share),
             _percent(each.hours / each.used) if each.used else "",
@@ -236,6 +237,13 @@ def _groups(groups: Sequence[Group], title: str, *, causes: bool = False) -> str
     head = (title, "wasted [h]", "of all waste", "of its own machine-time", "jobs")
     kept = [i for i in range(len(head)) if not causes or i != OWN]
     return _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _name(name: str) -> str:
+    """A name of a job, a user or an application: the first letters of a long one."""
+    if len(name) <= LONG:
+        return escape(name)
+    return f'<span title="{escape(name)}">{escape(name[:LONG])}…</span>'
 
 
 def _tops(what: Happened) -> str:
@@ -327,10 +335,10 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
     period = found.happened.period
     head = (
         *("rule", "saves net [h]", "between (95 %)", "of what these tasks used", "chance of harm"),
-        *(f"worst {period} [h]", f"{period}s with a loss"),
-        *(f"net if a task is worth {factor} times as much [h]" for factor in OTHER_VALUES),
+        f"worst {period} [h] ({period}s with a loss)",
+        f"net if a task is worth {' or '.join(OTHER_VALUES)} times as much [h]",
         *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
-        *("tasks lost of 1,000", "killed in error of 1,000", "rests on drawn attempts"),
+        *("tasks lost (killed in error) of 1,000", "rests on drawn attempts"),
     )
     kept = [i for i, each in enumerate(head) if each != _in_money(found) or found.price is not None]
     advice = found.advice
@@ -361,14 +369,12 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         interval,
         _percent(each.share),
         "too few jobs" if each.harm is None else _percent(each.harm),
-        _signed(each.worst),
-        f"{each.losing} of {each.periods}",
-        *(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
+        f"{_signed(each.worst)} ({each.losing} of {each.periods})",
+        ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
         _money(found, each.machine_hours),
         _signed(each.completion_hours),
-        f"{each.forfeited_per_thousand:,.1f}",
-        f"{each.false_kills_per_thousand:,.1f}",
+        f"{each.forfeited_per_thousand:,.1f} ({each.false_kills_per_thousand:,.1f})",
         "" if each.drawn is None else _percent(each.drawn),
     ]
 
@@ -396,7 +402,9 @@ def _table(
     labels = [f' data-label="{each}"' if i else "" for i, each in enumerate(head)]
     body = "".join(
         f"<tr{f' class={name!r}' if name else ''}>"
-        + "".join(f"<td{label}>{cell}</td>" for label, cell in zip(labels, row, strict=True))
+        + "".join(
+            f"<td{label}><span>{cell}</span></td>" for label, cell in zip(labels, row, strict=True)
+        )
         + "</tr>"
         for name, row in zip(names, rows, strict=True)
     )
