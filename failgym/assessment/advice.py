@@ -13,6 +13,7 @@ from typing import Literal
 
 from failgym.assessment.closed_loop import ClosedLoop
 from failgym.assessment.judging import Judged
+from failgym.assessment.measures import MEASURES
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 from failgym.vocabulary import HOUR
@@ -66,15 +67,17 @@ def advice_of(
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
     if not rules:
         most = max(rooms, key=lambda room: room.share)
-        text = f"At most {shown_hours(most.hours)} machine-hours could have been saved, net"
+        text = (
+            f"At most {shown_hours(most.hours)} of {shown_hours(most.spent)} machine-hours could"
+            f" have been saved on the later half of the record, {100 * most.share:.1f} %"
+        )
         tried = "; no rule that was asked for could be played." if left_out else "."
         return Advice(
             "not asked",
             f"{text}{tried}",
             (
-                f"So much somebody saves who knows beforehand how every task ends:"
-                f" {100 * most.share:.1f} % of what the tasks of the later half of the record used."
-                " How much of it a rule saves that knows only the past has not been asked.",
+                "So much somebody saves who knows beforehand how every task ends. Rules know only"
+                " the past, and save less: how much less says a report that is not quick.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),
@@ -109,6 +112,11 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, as_recorded: float) -> 
             "How much of this is left where tasks wait for each other on your machines cannot be"
             f" judged: {closed.why_not}."
         )
+    elif not (closed.saved or closed.machine_hours or closed.completion_hours):
+        text = (
+            "How much of this is left where tasks wait for each other on your machines cannot be"
+            f" judged: it changes nothing in {_stretches(closed)}."
+        )
     else:
         found = shown_hours(abs(closed.saved) / closed.tasks)
         does = f"saves {found}" if closed.saved >= 0.0 else f"loses {found}"
@@ -116,12 +124,23 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, as_recorded: float) -> 
         waits = shown_hours(abs(closed.completion_hours) / closed.tasks)
         text = (
             f"Played on the record's own machines, where tasks wait for each other, it {does}"
-            f" machine-hours net a task, on {closed.tasks:,} of the last tasks and what ran beside"
-            f" them (as recorded {shown_hours(as_recorded)} a task on the later half), and it takes"
-            f" {waits} hours {sooner} a task until all are done."
+            f" machine-hours net a task (as recorded {shown_hours(as_recorded)} a task on the later"
+            f" half), and it takes {waits} hours {sooner} a task until all are done:"
+            f" {_stretches(closed)}."
         )
     first, *rest = advice.evidence
     return replace(advice, evidence=(first, text, *rest))
+
+
+def _stretches(closed: ClosedLoop) -> str:
+    """What was played of the record."""
+    many = closed.stretches > 1
+    drawn = f"{closed.stretches} stretches" if many else "a stretch"
+    text = f"{closed.tasks:,} tasks in {drawn} of its last tenth, and what ran beside them"
+    if not closed.losing:
+        return text
+    lost = f"{closed.losing} of these" if many else "it"
+    return f"{text}; in {lost} it loses"
 
 
 def _surely_saves(each: Judged) -> bool:
@@ -160,8 +179,9 @@ def _title(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
 
 
 def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
-    shown = "no forecast" if found.forecast == "none" else "forecasts learned from the past"
-    return f"{_title(found, rooms)}; with {shown}"
+    learned = "it goes by forecasts that are learned from the past"
+    shown = "it needs no forecasts" if found.forecast == "none" else learned
+    return f"{_title(found, rooms)}; {shown}"
 
 
 def _saved(best: Judged) -> tuple[str, ...]:
@@ -186,7 +206,10 @@ def _apart(best: Judged) -> str:
     change = abs(best.forfeited)
     tasks = f"{change:,} {'task' if change == 1 else 'tasks'}"
     fate = "would not have finished" if best.forfeited >= 0 else "more would have finished"
-    return f"Machine-time alone: {shown_hours(best.machine_hours)} hours saved; {tasks} {fate}"
+    does = "saved" if best.machine_hours >= 0.0 else "lost"
+    return (
+        f"Machine-time alone: {shown_hours(abs(best.machine_hours))} hours {does}; {tasks} {fate}"
+    )
 
 
 def _reservations(best: Judged, period: str) -> tuple[str, ...]:
@@ -238,7 +261,10 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
         interval = f"{ends} with 95 % confidence, all rules taken together"
     if best.saved <= 0.0:
         text = f"Every rule that does anything loses. The least harmful, {name}, loses"
-        return (f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",)
+        return (
+            f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",
+            f"{_apart(best)}.",
+        )
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
     text += f" ({interval})"
     least = min(best.at_values, key=lambda factor: best.at_values[factor])
@@ -269,7 +295,8 @@ def _unjudged(reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Measures that cannot be judged, those for one reason together."""
     of: dict[str, list[str]] = {}
     for name, why in reasons.items():
-        of.setdefault(why, []).append(name)
+        of.setdefault(why, []).append(MEASURES[name].title)
     return tuple(
-        f"Not judged: {', '.join(names)}. {why[:1].upper()}{why[1:]}." for why, names in of.items()
+        f"Not judged: {'; '.join(titles)}. {why[:1].upper()}{why[1:]}."
+        for why, titles in of.items()
     )

@@ -172,7 +172,7 @@ def assess(
     advice = advice_of(rooms, results, why_not, found.period, state.left_out)
     closed = None
     if advice.policy is not None:
-        with clock("closed loop"):
+        with clock("own machines"):
             closed = state.closed(trace, advice, rooms)
         best = next(each for each in results if _is_of(advice, each))
         tasks = next(room.tasks for room in rooms if room.measure == best.measure)
@@ -256,11 +256,11 @@ class _Clock:
     """Says what is being worked on, and how long it took."""
 
     def __init__(self, step: Callable[[str], None]) -> None:
-        self._step, self._name, self._begun = step, "", 0.0
+        self.say, self._name, self._begun = step, "", 0.0
         self.seconds: dict[str, float] = {}
 
     def __call__(self, name: str) -> _Clock:
-        self._step(name)
+        self.say(name)
         self._name = name
         return self
 
@@ -362,15 +362,13 @@ class _State:
         assert advice.policy is not None, "a policy is advised"
         assert advice.measure is not None, "it is advised for a measure"
         one, measure = self._candidates[advice.policy], _advised(advice.measure, rooms)
-        about = {"closed": [advice.policy, one.key], "trace": trace.content_hash}
-        asked = {**about, "measure": repr(measure), "task_value": self._task_value}
-        with self._work.making({**asked, "forecast": advice.forecast}) as folder:
-            return closed_loop(
-                trace,
-                self._source,
-                measure,
-                *(advice.forecast or "none", advice.policy, one.who, folder, self._task_value),
-            )
+        return closed_loop(
+            *(trace, self._source, measure, advice.forecast or "none", advice.policy, one.who),
+            key=one.key,
+            task_value=self._task_value,
+            work=self._work,
+            step=self._clock.say,
+        )
 
     def judge(self) -> tuple[Judged, ...]:
         """All that was played, with intervals for all that act at once.

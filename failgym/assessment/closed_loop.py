@@ -7,25 +7,38 @@ far the one can be believed of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
-from failgym.assessment.judging import with_mtbf
+import numpy as np
+import numpy.typing as npt
+
+from failgym.assessment.judging import fields_of, with_mtbf
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure
+from failgym.assessment.work_folder import WorkFolder
 from failgym.envs import Scenario
-from failgym.evaluation import Anchors
+from failgym.evaluation import run_policy
+from failgym.evaluation.anchors import drawn_slices, machine_hour_of
 from failgym.evaluation.caller import check_playable
-from failgym.evaluation.savings import completion_hours_saved, hours_saved
+from failgym.evaluation.continuing import CONTINUING
+from failgym.evaluation.savings import charged_work, completion_time
 from failgym.policy import Policy
 from failgym.traces import Trace
+from failgym.vocabulary import HOUR
+from failgym.worlds.build import build_world
 from failgym.worlds.settings.splitting import FOLDS
+from failgym.worlds.world import World
 
-__all__ = ["ClosedLoop", "closed_loop"]
+__all__ = ["SLICES", "TASKS", "ClosedLoop", "closed_loop"]
 
-SLICES, TASKS = 8, 256
-"""Stretches of the last fold that are played, and tasks of each (chosen); as many tasks before it
-and after it are in the cluster too."""
+Floats = npt.NDArray[np.float64]
+
+SLICES, TASKS = 16, 256
+"""Stretches that are drawn of the last fold, and tasks of each (chosen): however long a record is,
+no more is played. In the cluster are all that stood or ran when the first of as many tasks before
+them was submitted, and as many tasks after them."""
 _OWN_MACHINES = {
     "world": "scheduled",
     "order": "time",
@@ -35,6 +48,7 @@ _OWN_MACHINES = {
     "warmup": TASKS,
     "followers": TASKS,
 }
+_SAVED = "saved"
 
 
 @dataclass(frozen=True)
@@ -45,6 +59,10 @@ class ClosedLoop:
     """why it cannot be played; None if it was"""
     tasks: int = 0
     """that were asked about"""
+    stretches: int = 0
+    """of the last fold that were played"""
+    losing: int = 0
+    """stretches in which it loses"""
     saved: float = 0.0
     """net, of all that was in the cluster with them [machine-h]"""
     machine_hours: float = 0.0
@@ -60,8 +78,11 @@ def closed_loop(
     forecast: str,
     name: str,
     who: Policy | Maker,
-    folder: Path,
+    *,
+    key: Any,
     task_value: float,
+    work: WorkFolder,
+    step: Callable[[str], None] = lambda text: None,
 ) -> ClosedLoop:
     """Play a policy on the machines of a record, on stretches of its last fold.
 
@@ -72,30 +93,81 @@ def closed_loop(
         forecast: "none" or "trained".
         name: what the policy is called.
         who: the policy, or who makes it from what was before the fold.
-        folder: what is made keeps there what is done.
+        key: what tells who plays from others; JSON. None: nobody can tell, and nothing is kept.
         task_value: what a task is worth that finishes, as a multiple of its machine-time.
+        work: what is done stays there, stretch by stretch.
+        step: called with what is being worked on.
     """
     if not trace.rows("machines"):
         return ClosedLoop("the record names no machines")
     shown = {"forecast": "none"} if forecast == "none" else {}
     try:
         alone = with_mtbf(measure.scenario(source, task_value, fold=FOLDS, **shown))
-        policy = who if isinstance(who, Policy) else who.make(alone, folder)
-        return _played(alone.override(**_OWN_MACHINES), policy, name)
+        scenario = replace(alone.override(**_OWN_MACHINES), split="test")
+        about = {"closed": key, "scenario": fields_of(scenario), "trace": trace.content_hash}
+        with work.making({"made": key, **about}) as folder:
+            policy = who if isinstance(who, Policy) else who.make(alone, folder)
+        world = build_world(scenario)
+        check_playable(policy, scenario, world, name)
+        kept = WorkFolder(None) if key is None else work
+        return _of(_stretches(world, scenario, policy, name, about, kept, step))
     except (ImportError, ValueError) as error:
         return ClosedLoop(" ".join(str(error).split()).rstrip("."))
 
 
-def _played(scenario: Scenario, policy: Policy, name: str) -> ClosedLoop:
-    """Raises ValueError if the policy cannot play there, or there is no such world."""
-    place = Anchors.of(scenario, episodes=SLICES, split="test")
-    check_playable(policy, place.scenario, place.world, name)
-    run = place.run(policy, name=name)
-    saved = float((place.replay.costs - run.costs).sum())
+def _stretches(
+    world: World,
+    scenario: Scenario,
+    policy: Policy,
+    name: str,
+    about: dict[str, Any],
+    work: WorkFolder,
+    step: Callable[[str], None],
+) -> Floats:
+    """`_saved_in` of the stretches that are drawn [stretches, 4]. Raises ValueError as it does."""
+    drawn = drawn_slices(world.slices, SLICES).tolist()
+    found: list[Floats] = []
+    for number, chosen in enumerate(drawn, 1):
+        step(f"own machines: stretch {number} of {len(drawn)}")
+
+        def find(chosen: int = chosen) -> dict[str, Floats]:
+            return {_SAVED: _saved_in(world, scenario, policy, name, chosen)}
+
+        found.append(work.arrays({**about, "stretch": chosen}, find, (_SAVED,))[_SAVED])
+    return np.array(found)
+
+
+def _saved_in(world: World, scenario: Scenario, policy: Policy, name: str, chosen: int) -> Floats:
+    """What a policy saves over replay in a stretch: replay and policy play it one after the other.
+
+    Returns:
+        Tasks that are asked about; saved net and in machine-time [machine-h], and in completion
+        time [h], of all that is in the cluster with them.
+
+    Raises:
+        ValueError: naming the policy, if it fails.
+    """
+    slices = np.array([chosen])
+    replay, run = (
+        run_policy(world, scenario, one, slices, order=scenario.order, name=called)
+        for one, called in ((CONTINUING, None), (policy, name))
+    )
+    work = charged_work(world, replay) - charged_work(world, run)
+    done = completion_time(world, replay, None) - completion_time(world, run, None)
+    net = float((replay.costs - run.costs).sum()) / machine_hour_of(world)
+    tasks = float(world.own_sizes[slices].sum())
+    return np.array([tasks, net, float(work.sum()) / HOUR, float(done.sum()) / HOUR])
+
+
+def _of(stretches: Floats) -> ClosedLoop:
+    """All stretches as one."""
+    tasks, saved, machine_hours, completion_hours = stretches.sum(axis=0).tolist()
     return ClosedLoop(
         why_not=None,
-        tasks=int(place.world.own_sizes[run.slices].sum()),
-        saved=saved / place.machine_hour,
-        machine_hours=hours_saved([place], [run]),
-        completion_hours=completion_hours_saved([place], [run]),
+        tasks=int(tasks),
+        stretches=len(stretches),
+        losing=int((stretches[:, 1] < 0.0).sum()),
+        saved=saved,
+        machine_hours=machine_hours,
+        completion_hours=completion_hours,
     )

@@ -336,6 +336,11 @@ def _silent(trace: Trace) -> list[str]:
         found.append("No machines are recorded: nothing can be said of their failures.")
     elif not trace.rows("outages"):
         found.append("No outages of machines are recorded.")
+    elif not (trace.column("attempts", "cause") == Cause.MACHINE).any():
+        found.append(
+            "No attempt is recorded as ended by one of the outages: they change nothing in these"
+            " figures."
+        )
     for name, what in (("user", "users"), ("name", "applications")):
         if _distinct(trace, name) is None:
             found.append(f"No {what} are named: what recurs with them cannot be learned.")

@@ -59,6 +59,9 @@ NOTHING = "replay"
 """What plays where no rule saves anything on the past."""
 VALUES = (0.25, 1.0, 4.0)
 """Factors of the value of a task that savings are shown at."""
+WIDEST = 2.0
+"""Intervals that are wider, as a multiple of the machine-time of the tasks that are asked about,
+say nothing (chosen): nobody can save more than once that."""
 _FORFEITED = TERMS.index("forfeited")
 
 
@@ -294,7 +297,8 @@ class Judged:
     saved: float
     """net: machine-time, and the value of tasks that finish [machine-h]"""
     low: float | None
-    """with `high`: 95 % for all candidates at once [machine-h]; None where too few jobs decide"""
+    """with `high`: 95 % for all candidates at once [machine-h]; None where too few jobs decide:
+    there is none, or it is wider than `WIDEST` times the machine-time of all these tasks"""
     high: float | None
     share: float
     """net, of the machine-time of these tasks"""
@@ -359,6 +363,7 @@ def judged(
     spent, even = ground.spent, _even(ground)
     acts = acted(ground, played)
     verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
+    low, high = _interval(verdict, spent)
     by_term = ground.replay - played.terms
     saved = by_term.sum(axis=1)
     of_period = np.unique(periods(ground.submits), return_inverse=True)[1]
@@ -373,11 +378,11 @@ def judged(
         measure=ground.measure,
         forecast=ground.forecast,
         saved=total,
-        low=None if verdict.low is None else verdict.low * spent / 100.0,
-        high=None if verdict.high is None else verdict.high * spent / 100.0,
+        low=low,
+        high=high,
         share=total / spent if spent > 0.0 else 0.0,
         verdict=verdict,
-        harm=_chance_of_loss(even, saved) if acts and verdict.low is not None else None,
+        harm=_chance_of_loss(even, saved) if acts and low is not None else None,
         without_largest=total - max(float(_by_unit(ground, saved).max(initial=0.0)), 0.0),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
@@ -395,6 +400,14 @@ def judged(
         about=about,
         chosen=chosen,
     )
+
+
+def _interval(verdict: Verdict, spent: float) -> tuple[float | None, float | None]:
+    """Of what a policy saves [machine-h]; none where it says nothing."""
+    low, high = verdict.low, verdict.high
+    if low is None or high is None or high - low > 100.0 * WIDEST:
+        return None, None
+    return low * spent / 100.0, high * spent / 100.0
 
 
 def acted(ground: Ground, played: Played) -> bool:

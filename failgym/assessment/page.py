@@ -11,14 +11,20 @@ from importlib.resources import files
 from failgym.assessment.advice import shown_hours
 from failgym.assessment.assess import Assessment
 from failgym.assessment.happened import Group, Happened
-from failgym.assessment.judging import Judged
+from failgym.assessment.judging import VALUES, Judged
 
 __all__ = ["page"]
 
+OTHER_VALUES = tuple(f"{factor:g}" for factor in VALUES if factor != 1.0)
+"""Factors of the value of a task that savings are shown at beside."""
+WIDE = 5
+"""Columns from above which each row of a table is a list of its own on a phone."""
 MONEY = 5
 """Column of the table of rooms that needs a price."""
 OWN = 3
 """Column of the table of groups that says how much of their own machine-time they wasted."""
+LONG = 48
+"""Letters of a name that are shown; some sites give hashes for names."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -59,7 +65,7 @@ def _header(found: Assessment) -> str:
     return (
         f"<header><h1>What could have been saved on {escape(found.trace)}</h1>"
         f'<p class="muted">{what.jobs:,} jobs, {what.tasks:,} tasks, {when}. '
-        f"{escape(what.source)}.</p></header>"
+        f"Read from {escape(what.source)}.</p></header>"
     )
 
 
@@ -68,10 +74,20 @@ def _span(what: Happened) -> str:
     text = f"{length:,.0f} days" if length >= 2.0 else f"{what.span:,.1f} hours"
     if what.unix_origin is None:
         return text
-    first = datetime.fromtimestamp(0, UTC) + timedelta(
-        milliseconds=what.unix_origin + what.periods[0].start
-    )
-    return f"{text} from {first:%Y-%m-%d}"
+    return f"{text} from {_date(what.unix_origin + what.periods[0].start):%Y-%m-%d}"
+
+
+def _date(moment: int) -> datetime:
+    """Of a moment [ms since 1970]."""
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=moment)
+
+
+def _moment(what: Happened, number: int) -> str:
+    """When a stretch of time begins: its date if that is known, else its number."""
+    if what.unix_origin is None:
+        return f"{what.period} {number + 1}"
+    date = _date(what.unix_origin + what.periods[number].start)
+    return f"{date:%Y-%m-%d}" if what.period != "hour" else f"{date:%Y-%m-%d %H:%M}"
 
 
 def _advice(found: Assessment) -> str:
@@ -89,16 +105,22 @@ def _tiles(found: Assessment) -> str:
     ]
     if found.rooms:
         most = max(found.rooms, key=lambda room: room.hours)
-        value = f"{shown_hours(most.hours)} h"
         tiles.append(
-            (value, "could have been saved at most, net, by somebody who knew how every task ends")
+            (
+                f"{shown_hours(most.hours)} h",
+                f"or {_percent(most.share)} of what tasks of the later half used could have been"
+                " saved there at most, net, by somebody who knew how every task ends",
+            )
         )
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
     if acting:
         best = max(acting, key=lambda each: each.saved)
         gains = best.saved > 0.0
         value = f"{shown_hours(best.saved)} h" if gains else "no rule"
-        what_of = f"the rule {best.policy}, the best in hindsight, would have saved, net"
+        what_of = (
+            f"or {_percent(best.share)} of what its tasks used: so much would the rule"
+            f" {best.policy}, the best in hindsight, have saved there, net"
+        )
         tiles.append((value, what_of if gains else "that was tried would have saved anything"))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
     net = _NET.format(value=f"{found.task_value:g}")
@@ -172,7 +194,7 @@ def _weeks(what: Happened) -> str:
     most = max((each.useful + each.wasted + each.unknown for each in what.periods), default=0.0)
     most = most or 1.0
     columns = "".join(
-        f'<div title="{what.period} {i + 1}: {shown_hours(each.wasted)} h wasted of'
+        f'<div title="{_moment(what, i)}: {shown_hours(each.wasted)} h wasted of'
         f' {shown_hours(each.useful + each.wasted + each.unknown)}">'
         + "".join(
             f'<i class="{name}" style="height:{100 * getattr(each, name) / most:.2f}%"></i>'
@@ -186,8 +208,8 @@ def _weeks(what: Happened) -> str:
     return (
         f'<div class="weeks{dense}" role="img" aria-label="machine-time by {what.period}">'
         f"{columns}</div>"
-        f'<div class="axis"><span>{what.period} 1</span><span>up to {shown_hours(most)} h a'
-        f" {what.period}</span><span>{what.period} {last}</span></div>"
+        f'<div class="axis"><span>{_moment(what, 0)}</span><span>up to {shown_hours(most)} h a'
+        f" {what.period}</span><span>{_moment(what, last - 1)}</span></div>"
     )
 
 
@@ -204,7 +226,7 @@ def _groups(groups: Sequence[Group], title: str, *, causes: bool = False) -> str
         return '<p class="muted">Nothing was wasted.</p>'
     rows = [
         (
-            escape(each.name),
+            _name(each.name),
             shown_hours(each.hours),
             _percent(each.share),
             _percent(each.hours / each.used) if each.used else "",
@@ -215,6 +237,13 @@ def _groups(groups: Sequence[Group], title: str, *, causes: bool = False) -> str
     head = (title, "wasted [h]", "of all waste", "of its own machine-time", "jobs")
     kept = [i for i in range(len(head)) if not causes or i != OWN]
     return _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _name(name: str) -> str:
+    """A name of a job, a user or an application: the first letters of a long one."""
+    if len(name) <= LONG:
+        return escape(name)
+    return f'<span title="{escape(name)}">{escape(name[:LONG])}…</span>'
 
 
 def _tops(what: Happened) -> str:
@@ -241,6 +270,7 @@ def _rooms(found: Assessment) -> str:
             _percent(room.share),
             shown_hours(room.machine_hours),
             _money(found, room.machine_hours),
+            _signed(room.completion_hours),
             _percent(room.largest),
             f"{room.half:,} of {room.units:,}",
             room.says,
@@ -249,8 +279,8 @@ def _rooms(found: Assessment) -> str:
     ]
     head = (
         *("measure", "machine-time of these tasks [h]", "net [h]", "of that machine-time"),
-        *("machine-time alone [h]", f"the same [{escape(found.currency or 'money')}]"),
-        *("in the largest job", "jobs that hold half", ""),
+        *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
+        *("in the largest job", "jobs that hold half", "in short"),
     )
     kept = [i for i in range(len(head)) if found.price is not None or i != MONEY]
     return (
@@ -305,29 +335,25 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
     period = found.happened.period
     head = (
         *("rule", "saves net [h]", "between (95 %)", "of what these tasks used", "chance of harm"),
-        *(
-            f"worst {period} [h]",
-            f"{period}s with a loss",
-            "machine-time alone [h]",
-            "completion [h]",
-        ),
-        *(
-            "tasks lost of 1,000",
-            "killed in error of 1,000",
-            "rests on drawn attempts",
-        ),
+        f"worst {period} [h] ({period}s with a loss)",
+        f"net if a task is worth {' or '.join(OTHER_VALUES)} times as much [h]",
+        *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
+        *("tasks lost (killed in error) of 1,000", "rests on drawn attempts"),
     )
+    kept = [i for i, each in enumerate(head) if each != _in_money(found) or found.price is not None]
     advice = found.advice
     chosen = None
     if advice is not None and advice.measure == measure:
         chosen = advice.policy, advice.forecast
-    body = [_row(each, (each.policy, each.forecast) == chosen) for each in acting]
-    table = _table(head, [cells for _, cells in body], [name for name, _ in body]) if body else ""
+    rows_of = [_row(found, each) for each in acting]
+    classes = ["adopt" if (each.policy, each.forecast) == chosen else "" for each in acting]
+    cells = [[row[i] for i in kept] for row in rows_of]
+    table = _table([head[i] for i in kept], cells, classes) if cells else ""
     never = f'<p class="muted">Never act here: {escape(", ".join(idle))}.</p>' if idle else ""
     return table + never
 
 
-def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
+def _row(found: Assessment, each: Judged) -> list[str]:
     low, high = each.low, each.high
     interval = (
         "too few jobs"
@@ -337,28 +363,27 @@ def _row(each: Judged, advised: bool) -> tuple[str, list[str]]:
     name = escape(each.policy)
     if each.forecast != "none":
         name += " <small>with learned forecasts</small>"
-    cells = [
+    return [
         name,
         _signed(each.saved),
         interval,
         _percent(each.share),
         "too few jobs" if each.harm is None else _percent(each.harm),
-        _signed(each.worst),
-        f"{each.losing} of {each.periods}",
+        f"{_signed(each.worst)} ({each.losing} of {each.periods})",
+        ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
+        _money(found, each.machine_hours),
         _signed(each.completion_hours),
-        f"{each.forfeited_per_thousand:,.1f}",
-        f"{each.false_kills_per_thousand:,.1f}",
+        f"{each.forfeited_per_thousand:,.1f} ({each.false_kills_per_thousand:,.1f})",
         "" if each.drawn is None else _percent(each.drawn),
     ]
-    return ("adopt" if advised else "", cells)
 
 
 def _limits(found: Assessment) -> str:
     silent = [escape(each) for each in (*found.happened.silent, *found.left_out)]
     always = [
-        "Everything else stays as recorded: that others would start earlier on machines that become"
-        " free is not counted, nor that users would behave otherwise.",
+        "In the tables everything else stays as recorded: that others would start earlier on"
+        " machines that become free is not counted, nor that users would behave otherwise.",
         "What a task would have met in attempts that the record does not hold is drawn once, after"
         " attempts like it.",
     ]
@@ -374,14 +399,18 @@ def _table(
 ) -> str:
     top = "".join(f'<th scope="col">{each}</th>' for each in head)
     names = classes or [""] * len(rows)
+    labels = [f' data-label="{each}"' if i else "" for i, each in enumerate(head)]
     body = "".join(
         f"<tr{f' class={name!r}' if name else ''}>"
-        + "".join(f"<td>{cell}</td>" for cell in row)
+        + "".join(
+            f"<td{label}><span>{cell}</span></td>" for label, cell in zip(labels, row, strict=True)
+        )
         + "</tr>"
         for name, row in zip(names, rows, strict=True)
     )
     inner = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="scroll"><table>{inner}</table></div>'
+    wide = ' class="wide"' if len(head) > WIDE else ""
+    return f'<div class="scroll"><table{wide}>{inner}</table></div>'
 
 
 def _list(items: Iterable[str]) -> str:
@@ -392,6 +421,11 @@ def _list(items: Iterable[str]) -> str:
 def _signed(value: float) -> str:
     text = shown_hours(value)
     return f'<span class="loss">{text}</span>' if value < 0.0 and text != "0" else text
+
+
+def _in_money(found: Assessment) -> str:
+    """Head of a column."""
+    return f"the same [{escape(found.currency or 'money')}]"
 
 
 def _money(found: Assessment, hours: float) -> str:

@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from failgym.assessment.judging import Course
 from failgym.envs.spaces import TERMS
+from failgym.evaluation import Anchors
+from failgym.evaluation.oracle import run_of_plans
 from failgym.evaluation.room import LEAST_ROOM, LITTLE_ROOM
 from failgym.evaluation.stakes import Stakes
+from failgym.vocabulary import HOUR
 
 __all__ = ["MeasureRoom", "room_of"]
 
@@ -27,6 +30,8 @@ class MeasureRoom:
     """net: machine-time, and the value of tasks that finish [machine-h]"""
     machine_hours: float
     """machine-time alone [machine-h]; below 0 where it is spent on tasks that then finish"""
+    completion_hours: float
+    """completion time of the same, if they play the plans that were found [h]"""
     spent: float
     """machine-time of the tasks that are asked about [machine-h]"""
     share: float
@@ -50,6 +55,20 @@ class MeasureRoom:
         return "little to gain" if self.share < LITTLE_ROOM else "worth looking"
 
 
+def _completion_hours(place: Anchors) -> float:
+    """Completion time that the plans save which the bound is the cost of [h]."""
+    plans = place.least.plans
+    assert plans is not None, "in the pinned world each task has a plan"
+    chosen = np.array([i for i, plan in enumerate(plans) if plan], dtype=np.int64)
+    if not len(chosen):
+        return 0.0
+    slices, some = place.replay.slices[chosen], [plans[i] for i in chosen.tolist()]
+    run = run_of_plans(place.scenario, place.world, slices, some, "clairvoyant")
+    before = {name: place.replay.outcomes[name][chosen] for name in ("end", "submit")}
+    ends = [np.maximum(each["end"], each["submit"]).sum() for each in (before, run.outcomes)]
+    return float(ends[0] - ends[1]) / HOUR
+
+
 def room_of(course: Course) -> MeasureRoom:
     """The room of a measure."""
     evidence = course.folds.evidence
@@ -65,6 +84,7 @@ def room_of(course: Course) -> MeasureRoom:
         title=course.measure.title,
         hours=net,
         machine_hours=net - lost,
+        completion_hours=sum(map(_completion_hours, course.places)),
         spent=spent,
         share=net / spent if spent > 0.0 else 0.0,
         tasks=len(evidence.replay),

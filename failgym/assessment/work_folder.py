@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from failgym.sources import code_hash
 
 __all__ = ["FIGURES", "Played", "WorkFolder"]
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
@@ -47,6 +48,9 @@ class Played:
     """folds that replay played, since nothing could be made of their past, and why"""
 
 
+_COLUMNS = tuple(each.name for each in fields(Played))
+
+
 class WorkFolder:
     """A folder of such findings; None keeps nothing."""
 
@@ -61,16 +65,28 @@ class WorkFolder:
             key: all that decides it but the code, which is added; JSON.
             play: finds it.
         """
+        return Played(**self.arrays(key, lambda: vars(play()), _COLUMNS))
+
+    def arrays(
+        self, key: dict[str, Any], find: Callable[[], dict[str, Array]], names: tuple[str, ...]
+    ) -> dict[str, Array]:
+        """Arrays that were found of a key, or are found now.
+
+        Args:
+            key: all that decides them but the code, which is added; JSON.
+            find: finds them.
+            names: of the arrays.
+        """
         if self.folder is None:
-            return play()
+            return find()
         file = self.folder / f"{self._name(key)}.npz"
-        kept = _read(file)
+        kept = _read(file, names)
         if kept is not None:
             return kept
-        found = play()
+        found = find()
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(file) as partial, partial.open("wb") as stream:
-            np.savez_compressed(stream, **vars(found))
+            np.savez_compressed(stream, **found)
         return found
 
     @contextmanager
@@ -90,11 +106,11 @@ class WorkFolder:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _read(file: Path) -> Played | None:
-    """What is in a file; None if there is none, or it is damaged."""
+def _read(file: Path, names: tuple[str, ...]) -> dict[str, Array] | None:
+    """The arrays in a file; None if there is none, or it is damaged."""
     try:
         with np.load(BytesIO(file.read_bytes()), allow_pickle=False) as kept:
-            return Played(**{name: kept[name] for name in ("terms", "past", "figures", "notes")})
+            return {name: kept[name] for name in names}
     except (OSError, EOFError, KeyError, TypeError, ValueError):
         return None
     except Exception as error:  # what a damaged archive raises has no common class

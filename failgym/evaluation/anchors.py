@@ -33,7 +33,14 @@ from failgym.worlds.settings.source import generated
 from failgym.worlds.split import tasks_run
 from failgym.worlds.world import Bound, LeastCosts, World
 
-__all__ = ["Anchors", "Bound", "anchors_of_traces", "evaluate", "machine_hour_of"]
+__all__ = [
+    "Anchors",
+    "Bound",
+    "anchors_of_traces",
+    "drawn_slices",
+    "evaluate",
+    "machine_hour_of",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -82,7 +89,7 @@ class Anchors:
         check_count("seed", seed, 0)
         scenario = replace(resolve(env), split=split)
         world = build_world(scenario)
-        slices = _draw(world.slices, episodes, seed)
+        slices = drawn_slices(world.slices, episodes, seed)
         replay = run_policy(world, scenario, CONTINUING, slices, order=scenario.order)
         return cls(scenario, world, seed, replay, world.least_costs(scenario, slices, bound))
 
@@ -329,8 +336,8 @@ def evaluate(
     return replace(evaluation, oracle=best.score)
 
 
-def _draw(count: int, episodes: int | None, seed: int) -> Ints:
-    """Slices drawn without replacement, in ascending order."""
+def drawn_slices(count: int, episodes: int | None, seed: int = 0) -> Ints:
+    """So many of the numbers of slices, drawn without replacement, ascending; all for None."""
     if episodes is None or episodes >= count:
         return np.arange(count)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))

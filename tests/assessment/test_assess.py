@@ -11,9 +11,15 @@ import pytest
 
 import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
+from failgym.assessment import closed_loop as closed
+from failgym.assessment.advice import Advice, with_closed_loop
+from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
+from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.envs import Scenario, resolve
+from failgym.evaluation import Anchors
+from failgym.evaluation.savings import completion_hours_saved, hours_saved
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from failgym.vocabulary import Action, Outcome
@@ -336,6 +342,82 @@ def test_an_advised_rule_is_played_on_the_machines_of_the_record() -> None:
     assert found.closed.saved > 0.0
     assert found.closed.completion_hours > 0.0
     assert "on the record's own machines" in found.advice.evidence[1]
+
+
+def on_own_machines(trace: Trace, work: Path | None = None, **options: Any) -> ClosedLoop:
+    """The last fold of a record on its machines."""
+    given: dict[str, Any] = {"key": "mine", "task_value": 4.0, "work": WorkFolder(work), **options}
+    return closed_loop(trace, trace, MEASURES["kill"], "none", "mine", OptimalStopping(), **given)
+
+
+def test_own_machines_are_those_of_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is played stretch by stretch is what is played at once."""
+    monkeypatch.setitem(closed._OWN_MACHINES, "slice_tasks", 10)  # pyright: ignore[reportPrivateUsage]
+    trace = on_machines(doomed(600, long_ones_finish=False), 36)
+    found = on_own_machines(trace)
+    scenario = MEASURES["kill"].scenario(trace, 4.0, fold=5, forecast="none")
+    fields = {"order": "time", "charge": "episode", "scheduler": "priority"}
+    around = {"slice_tasks": 10, "warmup": TASKS, "followers": TASKS}
+    own = scenario.override(world="scheduled", **fields, **around)
+    place = Anchors.of(own, episodes=SLICES)
+    run = place.run(OptimalStopping())
+    assert found.machine_hours == pytest.approx(hours_saved([place], [run]))
+    assert found.completion_hours == pytest.approx(completion_hours_saved([place], [run]))
+    assert found.tasks == len(run.outcomes["task"])
+    assert found.stretches == len(place.replay.slices) > 1
+
+
+def test_of_a_long_record_a_few_stretches_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closed, "SLICES", 3)
+    monkeypatch.setitem(closed._OWN_MACHINES, "slice_tasks", 10)  # pyright: ignore[reportPrivateUsage]
+    trace = on_machines(doomed(600, long_ones_finish=False), 36)
+    said: list[str] = []
+    found = on_own_machines(trace, step=said.append)
+    assert (found.stretches, found.tasks) == (3, 30)
+    assert said == [f"own machines: stretch {number} of 3" for number in (1, 2, 3)]
+
+
+def test_own_machines_go_on_where_they_were_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(closed._OWN_MACHINES, "slice_tasks", 10)  # pyright: ignore[reportPrivateUsage]
+    trace = on_machines(doomed(600, long_ones_finish=False), 36)
+    whole = on_own_machines(trace)
+    play, played = closed._saved_in, list[int]()  # pyright: ignore[reportPrivateUsage]
+
+    def once(*given: Any) -> Any:
+        played.append(given[-1])
+        if len(played) == 3:
+            raise KeyboardInterrupt
+        return play(*given)
+
+    monkeypatch.setattr(closed, "_saved_in", once)
+    with pytest.raises(KeyboardInterrupt):
+        on_own_machines(trace, tmp_path)
+    assert on_own_machines(trace, tmp_path) == whole
+    assert sorted(played) == sorted([*set(played), played[2]])
+    count = len(played)
+    assert on_own_machines(trace, tmp_path) == whole
+    assert len(played) == count
+    on_own_machines(trace, tmp_path, task_value=2.0)
+    assert len(played) > count
+
+
+def test_a_rule_that_never_acts_there_says_nothing_of_own_machines() -> None:
+    advice = Advice("adopt", "Adopt it.", ("It saves.",))
+    idle = with_closed_loop(advice, ClosedLoop(None, tasks=512, stretches=2), 1.0)
+    assert "cannot be judged: it changes nothing in 512 tasks in 2 stretches" in idle.evidence[1]
+    loses = with_closed_loop(
+        advice, ClosedLoop(None, tasks=512, stretches=2, losing=1, saved=9.0), 1.0
+    )
+    assert "in 1 of these it loses" in loses.evidence[1]
+
+
+def test_hours_of_completion_of_perfect_knowledge() -> None:
+    """Tasks of one slot that are killed sooner are over sooner by what is saved."""
+    [room] = assessed(doomed(300, long_ones_finish=False), {}, measures=["kill"]).rooms
+    assert room.machine_hours > 100.0
+    assert room.completion_hours == pytest.approx(room.machine_hours)
 
 
 def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:

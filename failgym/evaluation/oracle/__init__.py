@@ -9,8 +9,8 @@ tried, so that its bound is shown to be reached.
 
 from __future__ import annotations
 
-from failgym.evaluation.oracle.oracle import oracle_run
+from failgym.evaluation.oracle.oracle import oracle_run, run_of_plans
 from failgym.evaluation.oracle.rules import MEASURES
 from failgym.evaluation.oracle.search import Effort
 
-__all__ = ["MEASURES", "Effort", "oracle_run"]
+__all__ = ["MEASURES", "Effort", "oracle_run", "run_of_plans"]

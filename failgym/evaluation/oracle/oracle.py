@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from failgym.sim.shared.records import Output
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import LeastCosts, World
 
-__all__ = ["NAME", "oracle_run"]
+__all__ = ["NAME", "oracle_run", "run_of_plans"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -74,6 +74,32 @@ def oracle_run(
             found[chosen] = finder.search(chosen, bound, None if plans is None else plans[i])
         run = _played(scenario, world, found, slices, name)
     return run
+
+
+def run_of_plans(
+    scenario: Scenario, world: World, slices: Ints, plans: Sequence[Mapping[int, int]], name: str
+) -> Run:
+    """Play the plan of each of some slices of a single task.
+
+    Args:
+        scenario: of the slices, with their split.
+        world: the same, compiled.
+        slices: which.
+        plans: of each: the action by the number of the decision, but for CONTINUE.
+        name: what the run is called.
+
+    Raises:
+        ValueError: for no slices.
+    """
+    choices = {
+        chosen: tuple(sorted(plan.items()))
+        for chosen, plan in zip(slices.tolist(), plans, strict=True)
+    }
+
+    def caller(lanes: int) -> _Choices:
+        return _Choices(choices, lanes)
+
+    return served(world, scenario, caller, name, slices, order=scenario.order)
 
 
 class _Finder:
