@@ -125,6 +125,15 @@ def trained_content(folder: Path) -> Content:
     return {"best.safetensors": best, **json_content(folder / "result.json")}
 
 
+def agents_content(folder: Path) -> Content:
+    """The same of several runs."""
+    return {
+        f"{file.parent.relative_to(folder)}/{name}": content
+        for file in sorted(folder.rglob("result.json"))
+        for name, content in trained_content(file.parent).items()
+    }
+
+
 def submission_content(folder: Path) -> Content:
     """A submission, the seconds aside."""
     found: Content = {
@@ -183,6 +192,21 @@ def subjects(trace: Path, google: Path | None) -> list[Subject]:
             (*training, *often, "--out", "{out}/run"),
             "run",
             trained_content,
+            resume=("--resume",),
+        ),
+        Subject(
+            "train, two agents",
+            (
+                *training,
+                *often,
+                *("--seed", "0", "--seed", "1"),
+                "--workers",
+                "2",
+                "--out",
+                "{out}/runs",
+            ),
+            "runs",
+            agents_content,
             resume=("--resume",),
         ),
         Subject(

@@ -65,7 +65,7 @@ from failgym.sim.shared.fields import INDEX
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
-__all__ = ["LEARNER", "hyper_of", "steps_of_run", "train_counterfactual"]
+__all__ = ["LEARNER", "document_of", "hyper_of", "steps_of_run", "train_counterfactual"]
 
 UNUSED = ("steps", "n_envs", "validate_every", "checkpoint_every", "tensorboard")
 """Settings of training that mean nothing here."""
@@ -123,6 +123,13 @@ def train_counterfactual(
     result = _chosen(run, folder, rounds, anchors, called)
     write_json(folder.result, result.to_json())
     return result
+
+
+def document_of(
+    env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]
+) -> Document:
+    """What makes a run the one that it is. Raises ValueError for a run that cannot be."""
+    return _plan(env, settings, asked_for).document
 
 
 def _chosen(

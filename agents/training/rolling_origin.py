@@ -33,7 +33,15 @@ from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
 from failgym.worlds.split import split_trace
 
-__all__ = ["FOLDER", "WHOLE", "fold_of", "places_of", "rolled", "verdict_of_folds"]
+__all__ = [
+    "FOLDER",
+    "WHOLE",
+    "agent_of_fold",
+    "fold_of",
+    "places_of",
+    "rolled",
+    "verdict_of_folds",
+]
 
 WHOLE, FOLDER = "whole", "fold-{}"
 """Folders of the run on the whole train split, and of that of a fold, in that of the result."""
@@ -101,18 +109,43 @@ def rolled(
     runs: list[Run] = []
     learned = 0
     for number, place in enumerate(places, 1):
-        fold = fold_of(scenario, number)
-        agent: Predicts = REGISTRY["replay"]()
-        if _teaches(fold):
-            try:
-                agent = load_agent(trained(fold, out / FOLDER.format(number)).policy)
-                learned += 1
-            except NoneAcceptable:
-                pass
-            except ValueError as error:
-                raise ValueError(f"fold {number}: {error}") from error
-        runs.append(place.run(agent, threads=threads))
+        agent = agent_of_fold(scenario, number, out, trained)
+        learned += agent is not None
+        player = REGISTRY["replay"]() if agent is None else agent
+        runs.append(place.run(player, threads=threads))
     return replace(verdict_of_folds(places, runs), learned=learned)
+
+
+def agent_of_fold(
+    scenario: Scenario,
+    number: int,
+    out: Path,
+    trained: Callable[[Scenario, Path], TrainingResult],
+) -> Predicts | None:
+    """Train an agent on the past of a fold.
+
+    Args:
+        scenario: whose train split is cut into folds.
+        number: of the fold, 1 to 5.
+        out: the folder that the folds' runs are put into.
+        trained: trains an agent in a scenario, in a folder, or goes on.
+
+    Returns:
+        The agent; None where replay plays the fold: its past holds nothing to gain, or no agent is
+        as harmless as it should be.
+
+    Raises:
+        ValueError: naming the fold, if the agent cannot be trained.
+    """
+    fold = fold_of(scenario, number)
+    if not _teaches(fold):
+        return None
+    try:
+        return load_agent(trained(fold, out / FOLDER.format(number)).policy)
+    except NoneAcceptable:
+        return None
+    except ValueError as error:
+        raise ValueError(f"fold {number}: {error}") from error
 
 
 def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:

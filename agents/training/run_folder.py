@@ -82,6 +82,20 @@ class RunFolder:
         """Is there a run?"""
         return self.run.exists()
 
+    @property
+    def scored(self) -> int:
+        """Decisions up to the last score that is written down; 0 before the first."""
+        try:
+            scores: Any = json.loads(self.evaluations.read_text(encoding="utf-8"))
+            return int(scores[-1]["steps"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return 0
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of counterfactual learning that are finished."""
+        return len(list(self.path.glob(self.round(0).name.replace("0", "*"))))
+
     def check_new(self) -> None:
         """Raise ValueError unless there is nothing of this name, or an empty folder."""
         if self.run.exists():

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -33,7 +34,7 @@ from failgym.agents.training.preparation import (
     surrogate_of,
 )
 from failgym.agents.training.result import TrainingResult
-from failgym.agents.training.rolling_origin import WHOLE, places_of, rolled
+from failgym.agents.training.rolling_origin import WHOLE, agent_of_fold, places_of, rolled
 from failgym.agents.training.run_folder import (
     Document,
     RunFolder,
@@ -46,12 +47,14 @@ from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validator
 from failgym.envs import Scenario, resolve
 from failgym.envs.select_fields import select_fields
+from failgym.evaluation import Anchors
 from failgym.evaluation.arguments import check_count, shown
 from failgym.evaluation.progress import Advance, silent
 from failgym.files import replacing
+from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
 
-__all__ = ["train"]
+__all__ = ["RollingRun", "checked_run", "train"]
 
 
 def train(
@@ -103,7 +106,6 @@ def train(
     settings = TrainingSettings() if settings is None else settings
     _check_command(command)
     if settings.rolling:
-        command = command or f"failgym.agents.train({resolve(env).name!r}, out, {settings})"
         return _rolling(env, Path(out), settings, resume, command, progress, asked_for)
     if settings.algo == COUNTERFACTUAL:
         from failgym.agents.counterfactual.train import train_counterfactual
@@ -130,56 +132,132 @@ def train(
         return session.result(validator)
 
 
+@dataclass(frozen=True)
+class RollingRun:
+    """A run with five folds by time: agents that can be trained apart, and what joins them."""
+
+    given: Scenario
+    scenario: Scenario
+    """with what the hyper-parameters change; its train split is cut into folds"""
+    folder: RunFolder
+    hyper: Settings | CounterfactualSettings
+    settings: TrainingSettings
+    asked_for: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, env: str | Scenario, out: Path, settings: TrainingSettings, asked_for: Collection[str]
+    ) -> RollingRun:
+        """The run that `train` is asked for. Raises ValueError."""
+        given, asked = resolve(env), tuple(asked_for)
+        hyper = _hyper_of(given, settings)
+        scenario = scenario_of(given, hyper.env, asked)
+        return cls(given, scenario, RunFolder(out), hyper, settings, asked)
+
+    @property
+    def document(self) -> Document:
+        """What makes the run the one that it is."""
+        settings = self.settings
+        return described_run(
+            Environment.of(self.scenario).model_dump(),
+            settings.algo,
+            self.hyper,
+            whole_trace(self.scenario).content_hash,
+            folds=FOLDS,
+            steps=settings.steps,
+            seed=settings.seed,
+            validate_every=settings.validate_every,
+            episodes=settings.episodes,
+            keep=settings.keep,
+            fields_shown=settings.fields,
+        )
+
+    def places(self) -> list[Anchors]:
+        """Where the agents of the folds are judged. Raises ValueError, as `places_of`."""
+        return places_of(self.scenario, self.settings.episodes, self.settings.seed)
+
+    def begin(self, command: str | None) -> None:
+        """Make the folder of a new run. Raises ValueError if there is something."""
+        self.folder.begin({**self.document, "command": self.called(command)}, self.hyper)
+
+    def called(self, command: str | None) -> str:
+        """What the command is called that trains an agent."""
+        return command or f"failgym.agents.train({self.given.name!r}, out, {self.settings})"
+
+    def trained(self, scenario: Scenario, part: Path, progress: Advance) -> TrainingResult:
+        """Train an agent in a folder within that of the run, which is begun, or go on."""
+        return train(
+            scenario,
+            part,
+            replace(self.settings, rolling=False),
+            resume=RunFolder(part).begun,
+            command=self.folder.described().get("command", self.called(None)),
+            progress=progress,
+            asked_for=self.asked_for,
+        )
+
+    def train_part(self, number: int, progress: Advance) -> None:
+        """Train the agent of a fold, or that of the whole train split (0), or go on.
+
+        Raises:
+            ValueError: as `train`, naming the fold.
+        """
+        if number:
+            trained = partial(self.trained, progress=progress)
+            agent_of_fold(self.scenario, number, self.folder.path, trained)
+        else:
+            self.trained(self.given, self.folder.path / WHOLE, progress)
+
+
+def checked_run(
+    env: str | Scenario,
+    out: str | Path,
+    settings: TrainingSettings,
+    *,
+    resume: bool = False,
+    asked_for: Collection[str] = (),
+) -> TrainingResult | None:
+    """Check what `train` is to do, but for what takes long to check: worlds are not compiled.
+
+    Returns:
+        The result of a run that is finished; None of any other.
+
+    Raises:
+        ValueError: as `train`.
+    """
+    if settings.rolling:
+        document = RollingRun.of(env, Path(out), settings, asked_for).document
+    elif settings.algo == COUNTERFACTUAL:
+        from failgym.agents.counterfactual.train import document_of
+
+        document = document_of(env, settings, asked_for)
+    else:
+        document = _plan(env, settings, asked_for).run
+    return _checked(RunFolder(out), document, resume)
+
+
 def _rolling(
     env: str | Scenario,
     out: Path,
     settings: TrainingSettings,
     resume: bool,
-    command: str,
+    command: str | None,
     progress: Advance,
     asked_for: Collection[str],
 ) -> TrainingResult:
     """Train, and then once more for each fold of the train split, whose verdict is the result's."""
-    plain, asked = replace(settings, rolling=False), tuple(asked_for)
-    given, folder = resolve(env), RunFolder(out)
-    hyper = _hyper_of(given, settings)
-    scenario = scenario_of(given, hyper.env, asked)
-    places = places_of(scenario, settings.episodes, settings.seed)
-    run = described_run(
-        Environment.of(scenario).model_dump(),
-        settings.algo,
-        hyper,
-        whole_trace(scenario).content_hash,
-        folds=len(places),
-        steps=settings.steps,
-        seed=settings.seed,
-        validate_every=settings.validate_every,
-        episodes=settings.episodes,
-        keep=settings.keep,
-        fields_shown=settings.fields,
-    )
-    if finished := _checked(folder, run, resume):
+    run = RollingRun.of(env, out, settings, asked_for)
+    places, folder = run.places(), run.folder
+    if finished := _checked(folder, run.document, resume):
         return finished
     if not resume:
-        folder.begin({**run, "command": command}, hyper)
-    called = folder.described().get("command", command)
-
-    def trained(scenario: Scenario, part: Path) -> TrainingResult:
-        return train(
-            scenario,
-            part,
-            plain,
-            resume=RunFolder(part).begun,
-            command=called,
-            progress=progress,
-            asked_for=asked,
-        )
-
+        run.begin(command)
+    trained = partial(run.trained, progress=progress)
     with _discarded(None if resume else folder):
-        result = trained(given, folder.path / WHOLE)
-    verdict = rolled(scenario, places, folder.path, trained, settings.threads)
-    with replacing(folder.best) as partial:
-        shutil.copyfile(result.policy, partial)
+        result = trained(run.given, folder.path / WHOLE)
+    verdict = rolled(run.scenario, places, folder.path, trained, settings.threads)
+    with replacing(folder.best) as partial_file:
+        shutil.copyfile(result.policy, partial_file)
     result = replace(result, verdict=verdict, policy=folder.best)
     write_json(folder.result, result.to_json())
     return result

@@ -70,10 +70,14 @@ class Catalogue:
         """
         content = hashlib.sha256(options.encode())
         content.update(_library())
-        for module in sorted(self._closure(name)):
+        for module, file in self.files(name).items():
             content.update(module.encode() + b"\0")
-            content.update(self._file(module).read_bytes() + b"\0")
+            content.update(file.read_bytes() + b"\0")
         return content.hexdigest()
+
+    def files(self, name: str) -> dict[str, Path]:
+        """The files of an experiment and of what it needs of the package, by module, sorted."""
+        return {module: self._file(module) for module in sorted(self._closure(name))}
 
     def _closure(self, name: str) -> set[str]:
         """The module, and those of the package that it needs, directly or not."""

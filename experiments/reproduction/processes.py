@@ -1,7 +1,7 @@
-"""Experiments side by side, each in a process of its own, which tells how far it is.
+"""An experiment in a process of its own, which tells how far it is.
 
-A process that fails, or is killed, takes no other with it; one that takes too long is ended. All
-end with the one that started them.
+A process that fails, or is killed, takes no other with it; one that takes too long is ended. It
+ends with the one that started it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import sys
 import threading
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -23,7 +22,7 @@ from typing import Any
 
 from failgym.evaluation.progress import Advance
 
-__all__ = ["NO_LIMIT", "Event", "Work", "side_by_side"]
+__all__ = ["NO_LIMIT", "SHARE", "Apart", "Event", "Work"]
 
 Work = Callable[[str, Callable[[int], None], Advance], None]
 """Does one of the items, by name. Calls the second argument with the number of its steps, and the
@@ -32,6 +31,10 @@ NO_LIMIT = 1e9
 """So long that it is none [s]."""
 POLL = 60.0
 """How long nothing is looked at, at most [s]."""
+SHARE = ".*.share"
+"""Names of files that tell how far an item is."""
+LEAST = 0.01
+"""Share of an item after which it is told anew how far it is."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Variables that hold libraries to one thread, since there is a process for every core."""
 
@@ -48,46 +51,76 @@ class Event:
     """why it failed; empty if it did not"""
 
 
-def side_by_side(
-    names: Sequence[str], processes: int, work: Work, logs: Path, limit: float = NO_LIMIT
-) -> Iterator[Event]:
-    """Do the work on every item, so many at a time, in this order, and tell what happens.
+@dataclass(frozen=True)
+class Apart:
+    """Does items, each in a process of its own; a worker (`failgym.workers`) may be given it."""
 
-    Args:
-        names: the items.
-        processes: at most so many at a time.
-        work: does one.
-        logs: folder for what they print, ``<name>.log``; kept only of those that fail.
-        limit: how long one may take [s].
-    """
-    waiting = deque(names)
-    running: dict[Connection, _Running] = {}
-    context = multiprocessing.get_context("spawn")
+    work: Work
+    folder: Path
+    """for what they print, ``<name>.log``, kept only of those that fail; and how far they are"""
+    limit: float = NO_LIMIT
+    """how long one may take [s]"""
+    tell: Callable[[Event], None] | None = None
+    """called with what becomes known; None: it is told in the folder, for `share` to read"""
+
+    def do(self, name: str) -> str:
+        """Do an item. Why it failed; empty if it did not."""
+        told = -1.0
+        try:
+            for event in self._events(name):
+                if self.tell is not None:
+                    self.tell(event)
+                elif event.share >= told + LEAST:
+                    told = event.share
+                    self._file(name).write_text(str(told), "utf-8")
+                if event.ended:
+                    return event.error
+        finally:
+            self._file(name).unlink(missing_ok=True)
+        raise AssertionError("an item ends")
+
+    def share(self, name: str) -> float | None:
+        """How much of an item is done that another process does; None of one that none does."""
+        try:
+            return float(self._file(name).read_text("utf-8"))
+        except (OSError, ValueError):  # it is just being written
+            return None
+
+    def _file(self, name: str) -> Path:
+        return self.folder / SHARE.replace("*", name)
+
+    def _events(self, name: str) -> Iterator[Event]:
+        """Have an item done, and tell what happens."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        given = (name, self.work, self.folder / f"{name}.log", theirs)
+        process = context.Process(target=_child, args=given)
+        with _one_thread():
+            process.start()
+        theirs.close()
+        running = _Running(name, process)
+        yield Event(name, 0.0)
+        try:
+            ended = False
+            while not ended:
+                left = running.begun + self.limit - time.monotonic()
+                if wait([ours], min(max(left, 0.0), POLL)):
+                    event = running.hear(ours)
+                    ended = event.ended
+                    yield event
+                running.end_after(self.limit)
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _one_thread() -> Generator[None]:
+    """What is started in the block computes on one thread."""
     before = dict(os.environ)
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
-        while waiting or running:
-            while waiting and len(running) < processes:
-                name = waiting.popleft()
-                ours, theirs = context.Pipe(duplex=False)
-                given = (name, work, logs / f"{name}.log", theirs)
-                process = context.Process(target=_child, args=given)
-                process.start()
-                theirs.close()
-                running[ours] = _Running(name, process)
-                yield Event(name, 0.0)
-            left = min(each.begun + limit for each in running.values()) - time.monotonic()
-            for ready in wait(list(running), min(max(left, 0.0), POLL)):
-                assert isinstance(ready, Connection)
-                event = running[ready].hear(ready)
-                if event.ended:
-                    del running[ready]
-                yield event
-            for each in running.values():
-                each.end_after(limit)
+        yield
     finally:
-        for each in running.values():
-            each.process.terminate()
         os.environ.clear()
         os.environ.update(before)
 

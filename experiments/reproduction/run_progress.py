@@ -30,7 +30,7 @@ class RunProgress:
         store: of the results.
         names: experiments that are to be run.
         total: experiments, those that are stored already included.
-        jobs: processes.
+        jobs: experiments at the same time, as far as that is known.
         bar: draw the bar.
     """
 
@@ -63,7 +63,8 @@ class RunProgress:
         """Take note of what became known."""
         self._share[event.name] = event.share
         if event.ended:
-            self._running.remove(event.name)
+            if event.name in self._running:
+                self._running.remove(event.name)
             self._done += 1
             said = f"failed: {event.error}" if event.error else "done"
             left = f"; about {time_text(self.left)} left" if self._done < self._total else ""

@@ -10,7 +10,7 @@ import fcntl
 import importlib
 import json
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from experiments.reproduction import Experiment
 from experiments.reproduction.catalogue import Catalogue
+from experiments.reproduction.processes import SHARE
 from failgym.cli.output import JsonFile
 from failgym.evaluation.progress import Advance
 from failgym.files import PARTIAL
@@ -49,7 +50,7 @@ class Store:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"--out {self.folder}: another run is at work in it") from None
-            for left in self.folder.glob(PARTIAL):
+            for left in (*self.folder.glob(PARTIAL), *self.folder.glob(SHARE)):
                 left.unlink(missing_ok=True)
             yield
 
@@ -88,6 +89,12 @@ class Task:
     """of each experiment"""
     quick: bool = False
     traces: Path | None = None
+
+    def files(self, names: Sequence[str]) -> list[Path]:
+        """What experiments are made of: modules, and the traces that they may read."""
+        found = [file for name in names for file in self.catalogue.files(name).values()]
+        found += [] if self.traces is None else sorted(self.traces.glob("*/meta.json"))
+        return list(dict.fromkeys(found))
 
     def __call__(self, name: str, steps: Callable[[int], None], advance: Advance) -> None:
         """Run one; its result is there when all of it is."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
+from failgym.assessment.beforehand import Beforehand
 from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.happened import PERIODS, Happened, happened
 from failgym.assessment.judging import (
@@ -42,6 +43,7 @@ from failgym.baselines.stored import save_heuristic
 from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace
+from failgym.workers import ALONE, Workers
 
 __all__ = ["Assessment", "Candidate", "assess", "save_adopted"]
 
@@ -140,6 +142,7 @@ def assess(
     price: float | None = None,
     currency: str = "",
     work: Path | None = None,
+    workers: Workers = ALONE,
     step: Callable[[str], None] = lambda text: None,
 ) -> Assessment:
     """Assess a record.
@@ -155,11 +158,15 @@ def assess(
         price: of a machine-hour, for the report.
         currency: of the price.
         work: a folder in which what is done is kept; None keeps nothing.
+        workers: who plays; several need ``work``. The assessment is the same, but for its seconds.
         step: called with what is being worked on.
 
     Raises:
-        ValueError: for a record without tasks, an unknown measure, or a value out of range.
+        ValueError: for a record without tasks, an unknown measure, or a value out of range; and as
+            `failgym.workers.each`.
     """
+    if workers.several and work is None:
+        raise ValueError(f"{workers}: expected a folder of work, in which others keep what they do")
     clock = _Clock(step)
     with clock("what happened"):
         found = happened(trace)
@@ -167,7 +174,11 @@ def assess(
     why_not = unjudged(trace, asked)
     able = [each for each in asked if each.name not in why_not]
     state = _State(source, task_value, clock, WorkFolder(work), _periods(found), candidates)
-    rooms = state.run(able, tuple(forecasts) if candidates else (), why_not)
+    shown = tuple(forecasts) if candidates else ()
+    if workers.several:
+        before = Beforehand(source, task_value, WorkFolder(work), candidates)
+        before.all_done(able, shown, workers, step)
+    rooms = state.run(able, shown, why_not)
     results = state.judge()
     advice = advice_of(rooms, results, why_not, found.period, state.left_out)
     closed = None

@@ -46,6 +46,7 @@ __all__ = [
     "chosen_on_the_past",
     "fields_of",
     "judged",
+    "make",
     "play",
     "with_mtbf",
 ]
@@ -214,17 +215,47 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
     Raises:
         ValueError: if a policy fails, or can be made for no fold.
     """
-    about = {
-        "policy": key,
-        "scenarios": [fields_of(each) for each in course.scenarios],
-        "trace": whole_trace(course.scenarios[0]).content_hash,
-    }
+    about = _about(course, key)
 
     def found() -> Played:
         with work.making(about) as folder:
             return _played(course, name, who, folder)
 
     return found() if key is None else work.played(about, found)
+
+
+def make(course: Course, who: Maker, key: Any, work: WorkFolder, fold: int) -> None:
+    """Make who plays a fold, so that `play` finds it made, unless all was played.
+
+    Args:
+        course: where; without the fold if nothing is decided in it.
+        who: makes one for each fold.
+        key: as for `play`; not None.
+        work: what is done stays there.
+        fold: 1 to 5.
+
+    Raises:
+        ValueError: if nothing can be made of its past.
+    """
+    about = _about(course, key)
+    wanted = [scenario for scenario in course.scenarios if scenario.fold == fold]
+    if wanted and not work.holds(about):
+        with work.making(about) as folder:
+            who.make(wanted[0], _folder_of(folder, fold))
+
+
+def _folder_of(folder: Path, fold: int) -> Path:
+    """Where a maker keeps what it does for a fold."""
+    return folder / f"fold-{fold}"
+
+
+def _about(course: Course, key: Any) -> dict[str, Any]:
+    """All that decides what a policy does, but the code."""
+    return {
+        "policy": key,
+        "scenarios": [fields_of(each) for each in course.scenarios],
+        "trace": whole_trace(course.scenarios[0]).content_hash,
+    }
 
 
 def fields_of(scenario: Scenario) -> dict[str, str]:
@@ -252,7 +283,7 @@ def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> tuple[list[P
     notes: list[str] = []
     for scenario in course.scenarios:
         try:
-            found.append(who.make(scenario, folder / f"fold-{scenario.fold}"))
+            found.append(who.make(scenario, _folder_of(folder, scenario.fold)))
         except ValueError as error:
             notes.append(f"fold {scenario.fold}: {error}")
             found.append(REGISTRY[NOTHING]())

@@ -89,6 +89,10 @@ class WorkFolder:
             np.savez_compressed(stream, **found)
         return found
 
+    def holds(self, key: dict[str, Any]) -> bool:
+        """Is something kept of a key?"""
+        return self.folder is not None and _read(self.folder / f"{self._name(key)}.npz") is not None
+
     @contextmanager
     def making(self, key: dict[str, Any]) -> Generator[Path]:
         """Where what is made for a key may keep what it has done: a folder, perhaps not there.

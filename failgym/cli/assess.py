@@ -15,11 +15,13 @@ import typer
 
 from failgym.cli import reading as readers
 from failgym.cli.folders import check_name, holds_trace
+from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line
 from failgym.files import replacing
 
 if TYPE_CHECKING:
     from failgym.assessment import Assessment, Candidate
+    from failgym.workers import Workers
 
 __all__ = ["assess"]
 
@@ -110,6 +112,8 @@ def assess(
     unit: readers.Unit = None,
     merge_clusters: readers.MergeClusters = False,
     unit_ms: readers.UnitMs = None,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
 ) -> None:
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
     from failgym.assessment import MEASURES, save_adopted
@@ -118,6 +122,7 @@ def assess(
     from failgym.evaluation.progress import working
     from failgym.traces import Trace
 
+    crew = read_workers(workers, ray_address)
     amount, currency = _price(price)
     if not math.isfinite(task_value):
         raise ValueError(f"--task-value: expected a finite number, got {task_value}")
@@ -132,6 +137,7 @@ def assess(
         out,
         outages,
         align,
+        crew,
         system=system,
         nodes=nodes,
         since=since,
@@ -159,6 +165,7 @@ def assess(
             price=amount,
             currency=currency,
             work=out / WORK,
+            workers=crew,
             step=step,
         )
     out.mkdir(parents=True, exist_ok=True)
@@ -286,6 +293,7 @@ def _imported(
     out: Path,
     outages: tuple[str, Path] | None,
     align: str | None,
+    workers: Workers,
     **options: Any,
 ) -> Path:
     """The folder of the trace; a log is read into ``out`` first."""
@@ -296,12 +304,11 @@ def _imported(
         check_name("TRACE", source[0])
         return source[0]
     from failgym.cli.imports import Reading
-    from failgym.workers import ALONE
 
     reading = Reading.of(form, source, outages, align, **options)
     folder = out / IMPORTED
     out.mkdir(parents=True, exist_ok=True)
-    reading.save(folder, ALONE, progress=interactive())
+    reading.save(folder, workers, progress=interactive())
     return folder
 
 

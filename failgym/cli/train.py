@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import shlex
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from failgym.cli.completion import ALGORITHM_NAMES, algorithm_names
+from failgym.cli.completion import ALGORITHM_NAMES, algorithm_names, environment_names
 from failgym.cli.folders import check_name, holds_trace
-from failgym.cli.options import Env, Seed, Settings, override
+from failgym.cli.options import RayAddress, Settings, WorkersOption, read_workers
 from failgym.cli.output import Cell, interactive, print_line, print_table
+from failgym.cli.train_runs import Named, print_outcomes, runs_of
 from failgym.cli.values import assignments
 
 if TYPE_CHECKING:
+    from failgym.agents.training.many import AgentRun
     from failgym.agents.training.result import TrainingResult
     from failgym.agents.training.training_settings import TrainingSettings
     from failgym.agents.training.validation import Validation
-    from failgym.envs import Scenario
+    from failgym.evaluation.verdict import Verdict
+    from failgym.workers import Workers
 
 __all__ = ["train"]
 
 NEEDED = ("torch", "stable_baselines3", "sb3_contrib", "pydantic", "safetensors", "yaml")
 """What training imports and a core install has not."""
 
+Environments = Annotated[
+    list[str],
+    typer.Option(
+        "--env",
+        metavar="ID",
+        help="The environment, such as failgym/GracePeriod-v1 (`failgym envs` lists them)."
+        " Repeatable: an agent for each, in DIR/ENV/seed-N.",
+        autocompletion=environment_names,
+    ),
+]
+Seeds = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        help="Seed of everything that is drawn; 0 by default. Repeatable: an agent for each, in"
+        " DIR/ENV/seed-N.",
+    ),
+]
 Algo = Annotated[
     str,
     typer.Option(
@@ -44,7 +63,9 @@ Steps = Annotated[
         " the hyper-parameters."
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the run.")]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The folder of the run, or of several.")
+]
 Slots = Annotated[int | None, typer.Option("--n-envs", help="Number of parallel episodes.")]
 Hyper = Annotated[
     list[str] | None,
@@ -54,12 +75,13 @@ Hyper = Annotated[
         help="Change a hyper-parameter. The value is read as YAML. Repeatable.",
     ),
 ]
-Config = Annotated[
-    Path | None,
+Configs = Annotated[
+    list[Path] | None,
     typer.Option(
         "--config",
         metavar="FILE",
-        help="A YAML file of hyper-parameters. By default failgym's own for this environment.",
+        help="A YAML file of hyper-parameters. By default failgym's own for this environment."
+        " Repeatable: agents for each, in DIR/ENV/FILE/seed-N.",
     ),
 ]
 Split = Annotated[
@@ -99,7 +121,9 @@ CheckpointEvery = Annotated[
 Resume = Annotated[
     bool,
     typer.Option(
-        "--resume", help="Go on with the run in the folder. The other options must be the same."
+        "--resume",
+        help="Go on with the run in the folder, or with several: those that were not begun begin."
+        " The other options must be the same.",
     ),
 ]
 Threads = Annotated[
@@ -111,7 +135,8 @@ Threads = Annotated[
 RequireGain = Annotated[
     bool,
     typer.Option(
-        "--require-gain", help="Exit with status 1 unless the verdict is to adopt the agent."
+        "--require-gain",
+        help="Exit with status 1 unless the verdict is to adopt the agent, or all.",
     ),
 ]
 Rolling = Annotated[
@@ -131,15 +156,15 @@ TensorBoard = Annotated[
 
 
 def train(
-    env: Env,
+    env: Environments,
     algo: Algo,
     out: Out,
     steps: Steps = None,
-    seed: Seed = 0,
+    seed: Seeds = None,
     n_envs: Slots = None,
     settings: Settings = None,
     hyper: Hyper = None,
-    config: Config = None,
+    config: Configs = None,
     resume: Resume = False,
     split: Split = "fit",
     validate_every: ValidateEvery = None,
@@ -151,92 +176,124 @@ def train(
     tensorboard: TensorBoard = False,
     rolling: Rolling = False,
     require_gain: RequireGain = False,
+    workers: WorkersOption = "1",
+    ray_address: RayAddress = None,
 ) -> None:
     """Train an agent. The best one is written to best.safetensors in the folder of the run.
 
     Agents are scored on a part of the train split that they do not learn from (validation). The run
     ends with a verdict: adopt, no evidence, or harm. With --resume the same command goes on after
-    an interruption.
+    an interruption. With several --env, --seed or --config there is an agent for each combination,
+    and with --workers several are trained at once.
     """
     if any(find_spec(module) is None for module in NEEDED):
         raise ValueError("training needs stable-baselines3: pip install 'failgym[agents]'")
+    crew = read_workers(workers, ray_address)
     _check_out(out)
     from failgym.agents.algorithms.settings_files import read_values
     from failgym.agents.training.training_settings import TrainingSettings
 
-    chosen = TrainingSettings(
-        algo,
-        steps=steps,
-        seed=seed,
-        n_envs=n_envs,
-        config=config,
-        hyper=read_values(assignments(hyper or [], "--hyper")),
-        split=split,
-        validate_every=validate_every,
-        episodes=episodes,
-        keep=keep,
-        fields=fields,
-        checkpoint_every=checkpoint_every,
-        threads=threads,
-        tensorboard=tensorboard,
-        rolling=rolling,
-    )
-    result = _trained(env, settings or [], out, chosen, resume)
-    _print(result)
-    if require_gain and (result.verdict is None or result.verdict.answer != "adopt"):
+    values = read_values(assignments(hyper or [], "--hyper"))
+
+    def chosen(seed: int, config: Path | None) -> TrainingSettings:
+        return TrainingSettings(
+            algo,
+            steps=steps,
+            seed=seed,
+            n_envs=n_envs,
+            config=config,
+            hyper=values,
+            split=split,
+            validate_every=validate_every,
+            episodes=episodes,
+            keep=keep,
+            fields=fields,
+            checkpoint_every=checkpoint_every,
+            threads=threads,
+            tensorboard=tensorboard,
+            rolling=rolling,
+        )
+
+    named = Named(env, seed or [0], config or [], settings or [])
+    runs = runs_of(named, out, chosen)
+    if named.several:
+        verdicts = _train_several(runs, crew, resume)
+    else:
+        result = _trained(runs[0], crew, resume)
+        _print(result)
+        verdicts = [result.verdict]
+    if require_gain and any(one is None or one.answer != "adopt" for one in verdicts):
         raise typer.Exit(1)
 
 
-def _trained(
-    env: str, changes: list[str], out: Path, settings: TrainingSettings, resume: bool
-) -> TrainingResult:
-    """Train, with a bar of progress; say first where more is trained on than was asked for."""
-    from failgym.agents.training.train import train
-    from failgym.envs import resolve
+def _train_several(runs: list[AgentRun], crew: Workers, resume: bool) -> list[Verdict | None]:
+    """Train agents, with a bar of progress, and say what came of them. Raises ValueError."""
+    from failgym.agents.training.many import train_many
     from failgym.evaluation.progress import progress_bar
-    from failgym.worlds.forecast import unattainable
-    from failgym.worlds.settings.splitting import FOLDS
 
-    wanted = resolve(env)
-    free = {field.name for field in dataclasses.fields(wanted)} - {"split"}  # that is --split
-    scenario = override(wanted, changes, free)
-    if note := unattainable(scenario):
-        print_line(note)
-    total = _total(scenario, settings) * (1 + FOLDS if settings.rolling else 1)
-    with progress_bar(f"{settings.algo} in {scenario.name}", total, interactive()) as advance:
+    said = dict.fromkeys(line for run in runs for line in _notes(run, f"{_of(run)}: "))
+    for line in said:
+        print_line(line)
+    total, label = sum(run.total for run in runs), f"{len(runs)} agents"
+    with progress_bar(label, total, interactive(), lines=True) as advance:
+        outcomes = train_many(runs, resume=resume, workers=crew, progress=advance)
+    print_outcomes(outcomes)
+    return [one.result and one.result.verdict for one in outcomes]
+
+
+def _of(run: AgentRun) -> str:
+    """What a run shares with those of other seeds."""
+    return run.name.rpartition(", ")[0]
+
+
+def _trained(run: AgentRun, crew: Workers, resume: bool) -> TrainingResult:
+    """Train one agent, with a bar of progress. Raises ValueError."""
+    from failgym.agents.training.many import train_many
+    from failgym.agents.training.train import train
+    from failgym.evaluation.progress import progress_bar
+
+    for line in _notes(run):
+        print_line(line)
+    label = f"{run.settings.algo} in {run.scenario.name}"
+    with progress_bar(label, run.total, interactive()) as advance:
+        if crew.several:
+            (outcome,) = train_many([run], resume=resume, workers=crew, progress=advance)
+            if outcome.result is None:
+                raise ValueError(outcome.problem)
+            return outcome.result
         return train(
-            scenario,
-            out,
-            settings,
+            run.scenario,
+            run.out,
+            run.settings,
             resume=resume,
-            command=_command(),
+            command=run.command,
             progress=advance,
-            asked_for=assignments(changes, "--set"),
+            asked_for=run.asked_for,
         )
 
 
-def _total(scenario: Scenario, settings: TrainingSettings) -> int:
-    """How far the bar goes; say so where more is trained on than was asked for."""
+def _notes(run: AgentRun, name: str = "") -> list[str]:
+    """What is to be said first: who has such a forecast, and what is trained on beyond the asked.
+
+    Args:
+        run: an agent.
+        name: what each line begins with.
+    """
     from failgym.agents.algorithms.learner import COUNTERFACTUAL
-    from failgym.agents.algorithms.settings_files import settings_for
-    from failgym.agents.training.rollout_steps import rollout_of, steps_of
+    from failgym.agents.training.rollout_steps import rollout_of
+    from failgym.worlds.forecast import unattainable
 
-    file, given = settings.config, settings.hyper
-    if settings.algo == COUNTERFACTUAL:
-        from failgym.agents.counterfactual.train import hyper_of, steps_of_run
-
-        return steps_of_run(hyper_of(scenario, settings))
-    hyper = settings_for(
-        settings.algo, scenario.name, file=file, hyper=given, n_envs=settings.n_envs
-    )
-    asked = (hyper.steps if settings.steps is None else settings.steps) or 0
-    total = steps_of(asked, hyper)
-    if total != asked > 0:
-        print_line(
-            f"steps: {total:,} are trained on, not {asked:,}:"
-            f" whole rollouts, of {rollout_of(hyper):,} steps each"
+    note = unattainable(run.scenario)
+    lines = [] if note is None else [f"{name}{note}"]
+    if run.settings.algo == COUNTERFACTUAL:
+        return lines
+    asked = run.settings.steps or run.hyper.steps or 0
+    if run.steps != asked > 0:
+        lines.append(
+            f"{name}steps: {run.steps:,} are trained on, not {asked:,}:"
+            f" whole rollouts, of {rollout_of(run.hyper):,} steps each"
         )
-    return total
+    return lines
 
 
 def _check_out(out: Path) -> None:
@@ -245,18 +302,6 @@ def _check_out(out: Path) -> None:
     target = Path(os.path.realpath(out))
     if any(holds_trace(above) for above in (target, *target.parents)):
         raise ValueError(f"--out {out}: lies in the folder of a saved trace: not written")
-
-
-def _command() -> str:
-    """What was typed, without where and whether it went on."""
-    words = iter(sys.argv[1:])
-    given = ["failgym"]
-    for word in words:
-        if word == "--out":
-            next(words, None)
-        elif word != "--resume" and not word.startswith("--out="):
-            given.append(word)
-    return shlex.join(given)
 
 
 def _print(result: TrainingResult) -> None:

@@ -15,6 +15,8 @@ Advance = Callable[[int], None]
 
 LINE_EVERY = 5.0
 """Seconds between two lines of progress where there is no terminal."""
+REMEMBERED = 3_600.0
+"""Seconds whose speed says how long the rest will take: some items take many minutes."""
 
 
 def silent(done: int) -> None:
@@ -53,7 +55,10 @@ def progress_bar(
     from rich.progress import TimeRemainingColumn as Remaining
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), Remaining())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, speed_estimate_period=REMEMBERED
+    ) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)
 
@@ -69,10 +74,9 @@ def _in_lines(label: str, total: int) -> Advance:
         now = time.monotonic()
         if now - said >= LINE_EVERY:
             said = now
-            print(
-                f"{label}: {finished:,} of {total:,}, {now - begun:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+            spent, left = now - begun, total - finished
+            more = f", about {spent / finished * left:.0f} s left" if left > 0 < finished else ""
+            line = f"{label}: {finished:,} of {total:,}, {spent:.0f} s{more}"
+            print(line, file=sys.stderr, flush=True)
 
     return advance

@@ -8,12 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["ALONE", "LOOK", "MOST_PROCESSES", "Workers", "each"]
+__all__ = ["ALONE", "GOES_ON", "LOOK", "MOST_PROCESSES", "Workers", "each"]
 
 LOOK = 0.5
 """How often is looked what is done [s]."""
 MOST_PROCESSES = 1_024
 """More processes than any machine has use for."""
+GOES_ON = "the same command goes on"
+"""What is said where workers were lost."""
 RAY = "ray"
 AUTO = "auto"
 

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from failgym.workers.engine import LOOK
+from failgym.workers.engine import GOES_ON, LOOK
 from failgym.workers.environment import one_thread
 
 __all__ = ["each"]
@@ -48,8 +48,8 @@ def each(
             return [future.result() for future in futures]
         except BrokenProcessPool as error:
             raise ValueError(
-                "a process was killed, perhaps for want of memory; the same command goes on, with"
-                " fewer --workers if need be"
+                f"a process was killed, perhaps for want of memory; {GOES_ON}, with fewer --workers"
+                " if need be"
             ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

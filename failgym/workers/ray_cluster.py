@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from failgym.workers.at_node import charge_of
-from failgym.workers.engine import AUTO, LOOK
+from failgym.workers.engine import AUTO, GOES_ON, LOOK
 from failgym.workers.environment import library_folder, settings
 
 __all__ = ["connect", "each"]
@@ -196,7 +196,7 @@ class _Steps(Generic[T, R]):
             reason = " ".join(str(error).split())[:MOST_REASON]
             raise ValueError(
                 f"--workers ray: {name()}: its worker could not be started, or was lost"
-                f" {times} times; the same command goes on: {type(error).__name__}: {reason}"
+                f" {times} times; {GOES_ON}: {type(error).__name__}: {reason}"
             ) from error
 
 
@@ -255,8 +255,8 @@ class _Health:
         self.asked = time.monotonic()
         if self.headless:
             raise ValueError(
-                "--workers ray: the cluster's head node is lost; the same command goes on, on a"
-                " cluster that is begun anew"
+                f"--workers ray: the cluster's head node is lost; {GOES_ON}, on a cluster that is"
+                " begun anew"
             )
 
 

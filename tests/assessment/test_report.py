@@ -234,9 +234,9 @@ def test_a_log_is_read_first(tmp_path: Path) -> None:
 
 
 def test_it_takes_every_option_of_the_readers() -> None:
-    """Those of `trace import` and of `assess` are the same, but for who reads."""
+    """Those of `trace import` and of `assess` are the same."""
     taken = [set(signature(each).parameters) for each in (assess_command, import_trace)]
-    assert taken[1] - taken[0] == {"sources", "workers", "ray_address"}
+    assert taken[1] - taken[0] == {"sources"}
     used = {name for form in FORMATS.values() for name in form.options}
     assert used | {"outages", "align"} <= taken[0]
 

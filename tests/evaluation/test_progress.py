@@ -18,7 +18,10 @@ def test_a_line_now_and_then(
             advance(done)
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.splitlines() == ["demo: 400 of 2,000, 5 s", "demo: 2,000 of 2,000, 11 s"]
+    assert printed.err.splitlines() == [
+        "demo: 400 of 2,000, 5 s, about 20 s left",
+        "demo: 2,000 of 2,000, 11 s",
+    ]
 
 
 def test_nothing_where_no_lines_are_wanted(

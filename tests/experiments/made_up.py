@@ -8,6 +8,7 @@ from experiments.reproduction.catalogue import Catalogue
 from experiments.reproduction.report_entries import Entry
 from experiments.reproduction.stored_results import Store, Task
 from experiments.run_all import run_all
+from failgym.workers import ALONE, Workers
 
 __all__ = ["BAD", "GOOD", "KILLED", "SILENT", "add", "run", "task_for", "write"]
 
@@ -73,11 +74,17 @@ def task_for(catalogue: Catalogue, out: Path, options: str = "") -> Task:
     return Task(catalogue, Store(out), keys)
 
 
-def run(catalogue: Catalogue, out: Path, *names: str, limit: float = 600.0) -> list[Entry]:
-    """Run experiments, all if none is named, two at a time, none longer than that [s]."""
+def run(
+    catalogue: Catalogue,
+    out: Path,
+    *names: str,
+    limit: float = 600.0,
+    workers: Workers = ALONE,
+) -> list[Entry]:
+    """Run experiments, all if none is named, none longer than that [s]."""
     task = task_for(catalogue, out)
     with task.store.locked():
-        return run_all(task, names or catalogue.names(), jobs=2, limit=limit)
+        return run_all(task, names or catalogue.names(), workers, limit=limit)
 
 
 def add(catalogue: Catalogue, name: str, body: str, kind: str = "EXACT", seeds: int = 0) -> None:

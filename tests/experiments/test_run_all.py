@@ -18,6 +18,7 @@ from experiments.reproduction.report_page import Part, parts_of, write_page
 from experiments.reproduction.report_table import markdown
 from experiments.reproduction.stored_results import Store
 from experiments.run_all import complaints, main, write_table
+from failgym.workers import Workers
 from tests.experiments.made_up import BAD, GOOD, KILLED, SILENT, run, write
 
 
@@ -44,7 +45,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def entries(catalogue: Catalogue, out: Path) -> dict[str, Entry]:
-    return {entry.name: entry for entry in run(catalogue, out)}
+    return {entry.name: entry for entry in run(catalogue, out, workers=Workers(2))}
 
 
 def runs_of(catalogue: Catalogue, name: str) -> int:
@@ -144,7 +145,7 @@ def test_a_result_depends_on_code_and_options(catalogue: Catalogue, tmp_path: Pa
     assert key != catalogue.key("silent", "quick")
 
 
-def test_two_clean_runs_give_the_same_results(
+def test_one_process_and_two_give_the_same_results(
     catalogue: Catalogue, out: Path, tmp_path: Path, entries: dict[str, Entry]
 ) -> None:
     run(catalogue, tmp_path, "good")
@@ -266,14 +267,23 @@ def test_the_command_runs_a_part_and_leaves_the_page_alone(tmp_path: Path) -> No
     assert page.read_text("utf-8") == before
 
 
-@pytest.mark.parametrize("asked", [["--only", "nothing"], ["--traces", "nowhere"]])
-def test_what_is_not_there_is_one_clear_line(asked: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--only", "nothing"], "--only nothing: no experiment begins so"),
+        (["--traces", "nowhere"], "--traces nowhere: expected a folder of stored traces"),
+        (["--workers", "0"], "--workers: expected a number, 1 to 1024, or ray, got 0"),
+        (["--ray-address", "auto"], "--ray-address auto: expected --workers ray beside it"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_one_clear_line(asked: list[str], said: str, tmp_path: Path) -> None:
     app = typer.Typer()
     app.command()(main)
     done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path)])
     assert done.exit_code == 2
     assert len(done.output.strip().splitlines()) == 1
-    assert " ".join(asked) in done.output
+    assert said in done.output
 
 
 def test_the_page_of_the_experiments_has_a_place_for_the_table() -> None:

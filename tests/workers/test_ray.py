@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from experiments.kills import json_content, submission_content
+from experiments.kills import Content, json_content, submission_content
 from experiments.ray_clusters import add_node, busy_workers, cluster, kill_node
+from experiments.run_all import main as run_experiments
 from failgym.cli import run
 from failgym.leaderboard import verify
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.policy_process.separation import check_apart
 from failgym.workers import Workers, at_node, each, ray_cluster
+from tests.assessment.records import failing
 from tests.leaderboard.boards import COMMAND, baseline, load, submit
 from tests.workers.test_engine import half
 
@@ -216,6 +220,50 @@ def test_nodes_share_a_search(two_nodes: Any, tmp_path: Path) -> None:
     there = not_lost(study_at(url))
     assert len(there) == 5
     assert all(trial.state.is_finished() for trial in there)
+
+
+def test_agents_are_the_same_whoever_trains(workers: Workers, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3", reason="needs failgym[agents]")
+    from failgym.agents.training.many import train_many
+    from tests.agents.test_many import some
+
+    found: list[dict[str, object]] = []
+    for name, crew in (("alone", Workers()), ("nodes", workers)):
+        for one in train_many(some(tmp_path / name, 2), workers=crew):
+            assert one.result is not None, one.problem
+        agents = sorted((tmp_path / name).glob("*/best.safetensors"))
+        found.append({file.parent.name: file.read_bytes() for file in agents})
+        assert [path.name for path in tmp_path.glob(f"{name}/*")] == ["0", "1"]
+    assert found[0] == found[1]
+
+
+def test_an_assessment_is_the_same_whoever_plays(
+    two_nodes: Any, tmp_path: Path, shared_worlds: None
+) -> None:
+    failing(400, (0, 0)).save(tmp_path / "record")
+    words = ["assess", str(tmp_path / "record"), "--no-forecasts", "--measures", "kill,retry"]
+    words += ["--policies", "retry_cap", "--policies", "optimal_stopping"]
+    found: list[Content] = []
+    for name, workers in ways(two_nodes).items():
+        out = tmp_path / name
+        assert run([*words, "--out", str(out), "--workers", *workers]) == 0
+        pages = {file.name: file.read_bytes() for file in out.glob("*.html")}
+        found.append({**pages, **json_content(out / "report.json")})
+        assert list(out.glob(".work/*.npz"))
+    assert found[0] == found[1]
+
+
+def test_experiments_are_the_same_whoever_runs_them(two_nodes: Any, tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(run_experiments)
+    found: list[Content] = []
+    for name, workers in ways(two_nodes).items():
+        out = tmp_path / name
+        asked = ["--only", "elsayed2017_retry_cap", "--out", str(out), "--workers", *workers]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0, done.output
+        found.append(json_content(out / "elsayed2017_retry_cap.json"))
+    assert found[0] == found[1]
 
 
 def test_a_host_keeps_policies_apart_on_its_own_machine_only(workers: Workers) -> None:
