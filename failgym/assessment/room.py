@@ -62,7 +62,7 @@ def _completion_hours(place: Anchors) -> float:
     chosen = np.array([i for i, plan in enumerate(plans) if plan], dtype=np.int64)
     if not len(chosen):
         return 0.0
-    slices, some = place.replay.slices[chosen], [plans[i] for i in chosen.tolist()]
+    slices, some = place.replay.slices[chosen], [plan for plan in plans if plan]
     run = run_of_plans(place.scenario, place.world, slices, some, "clairvoyant")
     before = {name: place.replay.outcomes[name][chosen] for name in ("end", "submit")}
     ends = [np.maximum(each["end"], each["submit"]).sum() for each in (before, run.outcomes)]

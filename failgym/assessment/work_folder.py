@@ -86,12 +86,14 @@ class WorkFolder:
         found = find()
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(file) as partial, partial.open("wb") as stream:
-            np.savez_compressed(stream, **found)
+            np.savez_compressed(stream, allow_pickle=False, **found)
         return found
 
     def holds(self, key: dict[str, Any]) -> bool:
-        """Is something kept of a key?"""
-        return self.folder is not None and _read(self.folder / f"{self._name(key)}.npz") is not None
+        """Is what was played of a key kept?"""
+        if self.folder is None:
+            return False
+        return _read(self.folder / f"{self._name(key)}.npz", _COLUMNS) is not None
 
     @contextmanager
     def making(self, key: dict[str, Any]) -> Generator[Path]:

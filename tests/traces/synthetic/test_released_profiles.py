@@ -26,10 +26,12 @@ HELD = {
 """Begin of the content hash of a small trace, seed 3; of those without applications from before
 profiles could have ones that recur, and from before system-a was made as published: what it had
 been is system-a-harsh."""
-JOBS = {"panda-10k": 8, "panda-das": 8}
-"""Of a profile whose jobs are large."""
-JOBS |= {"google-2011-applications-failing": 600, "google-2011-applications-narrow": 600}
+LARGE = {"panda-10k": 8, "panda-das": 8}
+"""Profiles whose jobs are large, of which few do."""
+ALIKE = {"google-2011-applications-failing": 600, "google-2011-applications-narrow": 600}
 """Among fewer jobs nothing differs between the two."""
+JOBS = LARGE | ALIKE
+"""Of a trace, where not 60."""
 
 
 @pytest.mark.parametrize("name", HELD)
