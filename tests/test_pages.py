@@ -80,7 +80,9 @@ def test_command_exists(words: list[str]) -> None:
             assert any(pattern_files(spec.partition("=")[2], env) for env in SCENARIOS)
         elif "mine:" not in spec and spec != ALL_BASELINES and not MADE & {spec, parent(spec)}:
             load_policy(spec)
-    override(resolve(given.get("env") or "Cloning-v1"), given.get("settings"))
+    several = given.get("env") or "Cloning-v1"
+    for env in [several] if isinstance(several, str) else several:
+        override(resolve(env), given.get("settings"))
 
 
 @pytest.mark.parametrize("option", ALONE)

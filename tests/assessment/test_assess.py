@@ -322,8 +322,7 @@ def test_what_one_job_decides_is_told() -> None:
     [each] = [one for one in found.judged if one.policy == "blind_kill"]
     assert each.saved > 900.0
     assert each.without_largest <= 0.0
-    assert each.harm is not None
-    assert each.harm > 0.1
+    assert (each.low, each.high, each.harm) == (None, None, None)  # one job says nothing of others
     assert found.advice is not None
     assert found.advice.answer == "keep"
     assert any("All of it comes from one block of jobs" in line for line in found.advice.evidence)

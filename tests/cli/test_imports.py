@@ -129,7 +129,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no unit of time": (["table", "x", "--unit", "min"], "--unit: expected s or ms, got 'min'"),
     "no unit": (["stg", "x", "--unit-ms", "0"], "--unit-ms: expected at least 1"),
     "two days": (["stg", "x", "--unit-ms", "172800000"], "at most 86400000, got 172800000"),
-    "alone": (["swf", "x", "--align", "date"], "--align: needs --outages"),
+    "alone": (["swf", "x", "--align", "date"], "--align: expected --outages beside it"),
     "another way": (["swf", "x", "--outages", "fta", "y", "--align", "dat"], "did you mean date?"),
 }
 

@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 import failgym
+from failgym.envs import SCENARIOS
 from failgym.traces import Trace
 from failgym.traces.synthetic import PROFILES, Lanl2, PandaDas, generate
 from failgym.traces.synthetic.profiles.panda import DagApplication, DagStage
@@ -47,7 +48,7 @@ def small_dags() -> Trace:
 
 def small(env_id: str) -> dict[str, Any]:
     """Fields that make an environment small enough for a test."""
-    scenario = failgym.envs.SCENARIOS[env_id.removeprefix("failgym/")]
+    scenario = SCENARIOS[env_id.removeprefix("failgym/")]
     match scenario.world, scenario.trace:
         case "scheduled", "lanl-2":
             return {"trace": small_workflows(), "slice_jobs": 2}
