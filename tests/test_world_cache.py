@@ -462,7 +462,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "header": flipped(60),
     "first array": flipped(2000),
     "last": flipped(-1),
-    "another format": header(b'"version": 1', b'"version": 9'),
+    "another format": header(b'"version": 2', b'"version": 9'),
     "another array": header(b'"none"', b'"nine"'),
     "objects": header(b'"<f8"', b'"|O" '),
     "another length": header(b'"shape": [40]', b'"shape": [41]'),

@@ -20,14 +20,18 @@ HELP = """Show the compiled worlds that are kept on disk, or clear them.
 
 FAILGYM_CACHE_DIR is their folder, FAILGYM_CACHE_SIZE how large it may become (4G by default; 0: no
 cache)."""
-COLUMNS = ("scenario", "trace", "split", "forecast", "size", "last used")
+COLUMNS = ("scenario", "trace", "files", "size", "last used")
 
 cache = typer.Typer(help=HELP)
 
 
 @cache.callback(invoke_without_command=True)
 def show(context: typer.Context, json: Json = None) -> None:
-    """Show what is kept: where, of what each world is, how large, and when it was last used."""
+    """Show what is kept: where, of which traces, how large, and when it was last used.
+
+    The file of --json says of each file what it holds: a world, a part of one, or what was found in
+    one, with its split and forecast.
+    """
     from failgym.memory import size_text
     from failgym.world_cache.folder import cache_folder, chosen_folder, entries, size_limit
 
@@ -36,8 +40,8 @@ def show(context: typer.Context, json: Json = None) -> None:
     file, most = JsonFile.at(json), size_limit()
     kept, usable = entries(), most > 0 and cache_folder() is not None
     size = sum(each.size for each in kept)
-    rows = [_row(each) for each in kept]
-    print_table("Compiled worlds", COLUMNS, rows, texts=frozenset(COLUMNS) - {"size"})
+    rows = _rows(kept)
+    print_table("Compiled worlds", COLUMNS, rows, texts=frozenset(COLUMNS) - {"files", "size"})
     print_line(f"{chosen_folder()}: {_count(len(kept))}, {size_text(size)} of {size_text(most)}")
     if not usable:
         print_line(
@@ -57,15 +61,26 @@ def clear() -> None:
     print_line(f"removed {_count(count)}, {size_text(size)}")
 
 
-def _count(worlds: int) -> str:
-    return "1 world" if worlds == 1 else f"{worlds} worlds"
+def _count(files: int) -> str:
+    return "1 file" if files == 1 else f"{files:,} files"
 
 
-def _row(kept: Kept) -> tuple[Cell, ...]:
+def _rows(kept: list[Kept]) -> list[tuple[Cell, ...]]:
+    """A row for each trace of a scenario, the last used first."""
     from failgym.memory import size_text
 
-    said = kept.scenario, kept.trace, kept.split, kept.forecast
-    return (*said, size_text(kept.size), f"{_moment(kept.used):%Y-%m-%d %H:%M}")
+    found: dict[tuple[str, str], list[Kept]] = {}
+    for each in kept:
+        found.setdefault((each.scenario, each.trace), []).append(each)
+    return [
+        (
+            *of,
+            len(files),
+            size_text(sum(each.size for each in files)),
+            f"{_moment(max(each.used for each in files)):%Y-%m-%d %H:%M}",
+        )
+        for of, files in found.items()
+    ]
 
 
 def _document(kept: Kept) -> dict[str, Any]:

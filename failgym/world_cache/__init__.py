@@ -36,6 +36,8 @@ class KeptPart(NamedTuple):
 
     name: str
     """what else decides it, in letters and figures"""
+    holds: str = "part of a world"
+    """what it is, as `failgym cache` says it"""
     current: Callable[[], bool] = lambda: True
     """is what decides it still what it was? Asked before it is kept"""
 
@@ -85,7 +87,7 @@ def kept_or_built(
             and key_of(scenario, code, anew=True) == whole
             and (part is None or part.current())
         ):
-            _keep(file, key, world, scenario, packed=part is not None)
+            _keep(file, key, world, scenario, part)
     return world
 
 
@@ -103,12 +105,12 @@ def nothing_kept() -> Generator[None]:
 
 
 def _keep(
-    file: Path, key: str, world: tuple[Any, ...], scenario: Any, *, packed: bool = False
+    file: Path, key: str, world: tuple[Any, ...], scenario: Any, part: KeptPart | None
 ) -> None:
     """Write a world, if there is room for it, and remove others if it needs theirs."""
-    blocks, most = blocks_of(world, packed=packed), size_limit()
+    blocks, most = blocks_of(world, packed=part is not None), size_limit()
     if blocks.size > most:
         return
     with contextlib.suppress(OSError):  # the disk is full, or cannot be written
         make_room(file.parent, most - blocks.size)
-        write_world(file, key, blocks, scenario)
+        write_world(file, key, blocks, scenario, "world" if part is None else part.holds)

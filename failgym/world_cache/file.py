@@ -40,7 +40,7 @@ from failgym.world_cache.builder import hold
 __all__ = ["Blocks", "Kept", "blocks_of", "look_at", "read_world", "write_world"]
 
 FORMAT = "failgym world"
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 """Bytes; arrays that numpy makes itself begin at multiples of 16."""
 MOST_HEADER = 1 << 20
@@ -69,6 +69,8 @@ class Kept:
     trace: str
     split: str
     forecast: str
+    holds: str
+    """a world, a part of one, or what was found in one"""
     size: int
     """[bytes]"""
     used: float
@@ -103,12 +105,12 @@ def blocks_of(world: tuple[Any, ...], *, packed: bool = False) -> Blocks:
     return Blocks(about, tuple(content))
 
 
-def write_world(file: Path, key: str, blocks: Blocks, scenario: Any) -> None:
+def write_world(file: Path, key: str, blocks: Blocks, scenario: Any, holds: str = "world") -> None:
     """Write a world under another name, which then becomes the file. Raises OSError.
 
     Nothing waits for the disk: what a power cut leaves fails the check of its hash.
     """
-    header = _header(key, blocks.about, scenario)
+    header = _header(key, blocks.about, scenario, holds)
     partial = file.with_name(PARTIAL.replace("*", secrets.token_hex(8)))
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -159,7 +161,8 @@ def look_at(file: Path) -> Kept | None:
         with _opened(file) as opened:
             about, header = os.fstat(opened.fileno()), _read_header(opened)
             texts = {name: str(header["of"][name]) for name in _OF}
-            return Kept(file=file, size=about.st_size, used=about.st_mtime, **texts)
+            holds = str(header["holds"])
+            return Kept(file=file, size=about.st_size, used=about.st_mtime, holds=holds, **texts)
     except (OSError, *_UNREADABLE):
         return None
 
@@ -169,13 +172,14 @@ def look_at(file: Path) -> Kept | None:
 _OF = ("scenario", "trace", "split", "forecast")
 
 
-def _header(key: str, about: Mapping[str, dict[str, Any]], scenario: Any) -> bytes:
+def _header(key: str, about: Mapping[str, dict[str, Any]], scenario: Any, holds: str) -> bytes:
     """The header, with where each array will be: counted from the end of the header."""
     document = {
         "format": FORMAT,
         "version": VERSION,
         "key": key,
         "of": {name: _said_of(scenario, name) for name in _OF},
+        "holds": holds,
         "arrays": about,
     }
     return json.dumps(document).encode()

@@ -27,13 +27,13 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
     shown, said = capsys.readouterr().out, json.loads(file.read_text("utf-8"))
     for text in (
         str(kept_worlds),
-        "2 worlds",
+        "2 files",
         "4.0 GB",
         "Cloning-v1",
         "google-2011-applications-failing, 400 jobs, seed 0",
-        "auto",
     ):
         assert text in shown
+    assert shown.count("Cloning-v1") == 1, "one line for a trace"
     assert said["folder"] == str(kept_worlds)
     assert said["used"]
     assert said["most"] == 4_000_000_000
@@ -41,13 +41,14 @@ def test_what_is_kept_is_shown(kept_worlds: Path, capsys: pytest.CaptureFixture[
         ("train", "auto"),
         ("test", "none"),
     }
+    assert {each["holds"] for each in said["worlds"]} == {"world"}
     assert [each["size"] for each in said["worlds"]] == [each.size for each in entries()]
 
 
 def test_clear(kept_worlds: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep()
     assert run(["cache", "clear"]) == 0
-    assert "removed 1 world," in capsys.readouterr().out
+    assert "removed 1 file," in capsys.readouterr().out
     assert entries() == []
     assert list(kept_worlds.iterdir()) == []
     assert run(["cache", "clear"]) == 0

@@ -149,7 +149,11 @@ class SuiteWorlds:
         def found() -> ReferenceArrays:
             return ReferenceArrays.of(self._reference(cell, course, scenario, seed))
 
-        part = KeptPart(f"reference-{name}", lambda: bool(_SOURCES) and _sources() == _SOURCES)
+        part = KeptPart(
+            f"reference-{name}",
+            "what replay and the bound cost",
+            lambda: bool(_SOURCES) and _sources() == _SOURCES,
+        )
         return kept_or_built(scenario, makers(scenario), ReferenceArrays, found, part).reference
 
     def _reference(self, cell: Cell, course: Course, scenario: Scenario, seed: int) -> Reference:

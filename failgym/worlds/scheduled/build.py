@@ -52,7 +52,7 @@ def build(scenario: Scenario, *, packed: bool = False) -> ScheduledWorld:
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    part = KeptPart("packed") if packed else None
+    part = KeptPart("packed", "world") if packed else None
     tables = kept_or_built(scenario, makers(scenario), Tables, lambda: _tables(scenario), part)
     return ScheduledWorld(tables)
 
