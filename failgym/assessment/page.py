@@ -319,8 +319,8 @@ def _policies(found: Assessment) -> str:
         "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
         " of 95 % for all rules that act at once: blocks of jobs are resampled. One that lies above"
         " 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
-        " worth. Tasks lost are those that finished in the record and would not have, less those that"
-        " would have finished only then.</p>" + "".join(parts) + _abouts(found) + "</section>"
+        " worth. Tasks lost are those that finished in the record and would not have, less those"
+        " that would have finished only then.</p>" + "".join(parts) + _abouts(found) + "</section>"
     )
 
 

@@ -30,8 +30,8 @@ FIGURES = (
 )
 """Columns of `Played.figures`: machine-time and completion time saved [h]; tasks that did not
 finish beyond those of the record (less those that did), that were killed although the record
-finishes them, that finished although the record does not; what is saved and lost, and how much of it rests on attempts beyond the record
-[machine-h] (`failgym.evaluation.savings.moved`)."""
+finishes them, that finished although the record does not; what is saved and lost, and how much of
+it rests on attempts beyond the record [machine-h] (`failgym.evaluation.savings.moved`)."""
 
 
 @dataclass(frozen=True)
