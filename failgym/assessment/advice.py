@@ -77,7 +77,7 @@ def advice_of(
             f"{text}{tried}",
             (
                 "So much somebody saves who knows beforehand how every task ends. Rules know only"
-                " the past, and save less: how much less says a report that is not quick.",
+                " the past, and save less; without --quick a report says how much less.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),

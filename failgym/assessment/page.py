@@ -25,6 +25,8 @@ OWN = 3
 """Column of the table of groups that says how much of their own machine-time they wasted."""
 LONG = 48
 """Letters of a name that are shown; some sites give hashes for names."""
+MUCH = 0.1
+"""Share of the machine-time of tasks that the data cuts off from which on it is told first."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -104,7 +106,10 @@ def _tiles(found: Assessment) -> str:
     what = found.happened
     tiles = [
         (shown_hours(what.hours), "machine-hours recorded"),
-        (_percent(what.wasted_share), "of the machine-time of tasks whose end is known was wasted"),
+        (
+            _percent(what.wasted_share),
+            "of the machine-time of tasks whose end is known was wasted" + _cut_off(what),
+        ),
     ]
     if found.rooms:
         most = max(found.rooms, key=lambda room: room.hours)
@@ -131,6 +136,12 @@ def _tiles(found: Assessment) -> str:
     net = _NET.format(value=f"{found.task_value:g}")
     note = f'<p class="muted note">{net}</p>' if found.rooms else ""
     return f'<div class="tiles">{shown}</div>{note}'
+
+
+def _cut_off(what: Happened) -> str:
+    """Of how much machine-time the end is not known, for a tile; "" of little."""
+    share = what.unknown / what.hours if what.hours > 0.0 else 0.0
+    return f"; of {_percent(share)} of all nobody knows the end" if share >= MUCH else ""
 
 
 def _happened(what: Happened) -> str:
@@ -437,7 +448,7 @@ def _worth(found: Assessment, hours: float) -> str:
         return ""
     verb = "is worth" if hours >= 0.0 else "costs"
     money = f"{_money(found, abs(hours))} {found.currency}".strip()
-    return f"; its machine-time alone {verb} {money}"
+    return f"; the machine-time alone {verb} {money}"
 
 
 def _money(found: Assessment, hours: float) -> str:

@@ -388,7 +388,16 @@ def test_money_stands_on_the_first_screen(found: Assessment) -> None:
     first = text[: text.index("<h2>What happened")]
     best = max(found.judged, key=lambda each: each.saved)
     assert found.price == 0.9
-    assert f"its machine-time alone is worth {0.9 * best.machine_hours:,.0f} EUR" in first
+    assert f"the machine-time alone is worth {0.9 * best.machine_hours:,.0f} EUR" in first
+
+
+def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:
+    """A share of what is known is a small part where most of a record is cut off."""
+    what = found.happened
+    text = "of 90.0 % of all nobody knows the end"
+    cut = replace(what, unknown=9.0 * (what.useful + what.wasted))
+    assert text in page(replace(found, happened=cut))
+    assert "nobody knows the end" not in page(found)
 
 
 class _Tags(HTMLParser):
