@@ -86,7 +86,7 @@ def main(
     """Keep a row of a report."""
     report = json.loads((folder / REPORT).read_text("utf-8"))
     row = row_of(name, command, report, times(timed.read_text("utf-8")))
-    rows = json.loads(file.read_text("utf-8")) if file.exists() else []
+    rows: list[dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else []
     with replacing(file) as partial:
         partial.write_text(json.dumps(with_row(rows, row), indent=1) + "\n", "utf-8")
 

@@ -130,7 +130,7 @@ class Course:
             rows=tuple(len(place.evidence.replay) for place in self.places),
             submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
             mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
-            task_value=self.scenarios[-1].task_value,
+            task_value=self.scenarios[-1].task_value or 0.0,
         )
 
     def can_play(self, policy: Policy, name: str) -> bool:

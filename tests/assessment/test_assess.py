@@ -430,10 +430,24 @@ def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
 
 def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     """Nine tenths of the few hours of retries are not what could have been saved of the record."""
-    few = {"measure": "retry", "title": "retry", "hours": 9.0, "spent": 10.0, "share": 0.9}
-    most = {"measure": "kill", "title": "kill", "hours": 300.0, "spent": 1_000.0, "share": 0.3}
-    rest = dict.fromkeys(("machine_hours", "completion_hours", "largest", "top"), 0.0)
-    count = {"tasks": 10, "unit": "job", "units": 10, "half": 1}
+    few: dict[str, Any] = {
+        "measure": "retry",
+        "title": "retry",
+        "hours": 9.0,
+        "spent": 10.0,
+        "share": 0.9,
+    }
+    most: dict[str, Any] = {
+        "measure": "kill",
+        "title": "kill",
+        "hours": 300.0,
+        "spent": 1_000.0,
+        "share": 0.3,
+    }
+    rest: dict[str, Any] = dict.fromkeys(
+        ("machine_hours", "completion_hours", "largest", "top"), 0.0
+    )
+    count: dict[str, Any] = {"tasks": 10, "unit": "job", "units": 10, "half": 1}
     rooms = [MeasureRoom(**each, **rest, **count) for each in (few, most)]
     advice = advice_of(rooms, [], {}, "day")
     assert advice.answer == "not asked"
@@ -474,11 +488,6 @@ def test_folds_that_forecasts_leave_out_are_told() -> None:
     found = assessed(
         trace, {"blind_kill": RULES["blind_kill"]}, measures=["kill"], forecasts=("none", "trained")
     )
-    plain, shown = (
-        [each.periods for each in found.judged if each.forecast == kind]
-        for kind in ("none", "trained")
-    )
-    print(found.left_out, plain, shown)
     assert any(line.startswith("kill, forecasts: fold 1: ") for line in found.left_out)
 
 

@@ -324,7 +324,10 @@ def test_where_nothing_can_be_written_no_work_is_done(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(Trace, "load", lambda path: pytest.fail("it began"))
+    def load(path: Path) -> Trace:
+        pytest.fail(f"{path} was loaded")
+
+    monkeypatch.setattr(Trace, "load", load)
     (tmp_path / "file").write_text("mine")
     assert invoke("assess", record, "--out", tmp_path / "file" / "report", "--quick") == 2
     assert "file is not a folder that can be written to" in capsys.readouterr().err
