@@ -48,6 +48,8 @@
     python -m experiments.results_pages --rllib rllib.json
     python -m experiments.off_policy --json off_policy.json
     python -m experiments.results_pages --off-policy off_policy.json
+    python -m experiments.assessments NAME DIR FILE --command COMMAND --json assessments.json
+    python -m experiments.results_pages --assessments assessments.json
     python -m experiments.oracle_rows --suite NAME --json oracle.json
     python -m experiments.results_pages --leaderboard DIR --oracle oracle.json
 
@@ -71,6 +73,7 @@ from experiments.leaderboard_tables import complete, fingerprint, short, summary
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents, worst
+from experiments.result_tables.assessments import assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.contrib import off_policy, rllib
@@ -123,6 +126,7 @@ PAGES = {
     "worst": "docs/results/agents.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
+    "assessments": "docs/results/assessments.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -173,6 +177,7 @@ def main(
     generalisation_file: Annotated[Path | None, typer.Option("--generalisation", **FILE)] = None,
     rllib_file: Annotated[Path | None, typer.Option("--rllib", **FILE)] = None,
     off_policy_file: Annotated[Path | None, typer.Option("--off-policy", **FILE)] = None,
+    assessments_file: Annotated[Path | None, typer.Option("--assessments", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -206,6 +211,7 @@ def main(
         ("generalisation", generalisation_file, generalisation),
         ("rllib", rllib_file, rllib),
         ("off_policy", off_policy_file, off_policy),
+        ("assessments", assessments_file, assessments),
     ]
     for name, file, written in given:
         if file is not None:

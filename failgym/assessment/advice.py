@@ -66,7 +66,7 @@ def advice_of(
         return Advice("nothing to gain", _nothing(rooms), beside)
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
     if not rules:
-        most = max(rooms, key=lambda room: room.share)
+        most = max(rooms, key=lambda room: room.hours)
         text = (
             f"At most {shown_hours(most.hours)} of {shown_hours(most.spent)} machine-hours could"
             f" have been saved on the later half of the record, {100 * most.share:.1f} %"
@@ -77,7 +77,7 @@ def advice_of(
             f"{text}{tried}",
             (
                 "So much somebody saves who knows beforehand how every task ends. Rules know only"
-                " the past, and save less: how much less says a report that is not quick.",
+                " the past, and save less; without --quick a report says how much less.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),
@@ -189,11 +189,16 @@ def _saved(best: Judged) -> tuple[str, ...]:
     return (
         f"On the later half of the record it would have saved {shown_hours(best.saved)}"
         f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
-        f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence, all"
-        f" {best.verdict.candidates} rules that do anything taken together.",
+        f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence{_of_all(best)}.",
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
         " in error.",
     )
+
+
+def _of_all(best: Judged) -> str:
+    """How many rules an interval is for."""
+    many = best.verdict.candidates
+    return f", all {many} rules that do anything taken together" if many > 1 else ""
 
 
 def _does(best: Judged) -> tuple[str, ...]:
@@ -205,7 +210,7 @@ def _apart(best: Judged) -> str:
     """What net is made of."""
     change = abs(best.forfeited)
     tasks = f"{change:,} {'task' if change == 1 else 'tasks'}"
-    fate = "would not have finished" if best.forfeited >= 0 else "more would have finished"
+    fate = f"{'fewer' if best.forfeited >= 0 else 'more'} would have finished"
     does = "saved" if best.machine_hours >= 0.0 else "lost"
     return (
         f"Machine-time alone: {shown_hours(abs(best.machine_hours))} hours {does}; {tasks} {fate}"
@@ -220,6 +225,8 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     found += _one_block(best)
+    if best.forfeited > 0 and len(set(best.at_values.values())) == 1:
+        found.append("Tasks that do not finish are counted as worth nothing here: --task-value 0.")
     if best.drawn is not None and best.drawn > MOSTLY:
         found.append(_drawn(best))
     if best.kind in MADE:
@@ -258,11 +265,14 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
         interval = "too few jobs decide for an interval"
     else:
         ends = f"between {shown_hours(best.low)} and {shown_hours(best.high)}"
-        interval = f"{ends} with 95 % confidence, all rules taken together"
+        interval = f"{ends} with 95 % confidence{_of_all(best)}"
     if best.saved <= 0.0:
-        text = f"Every rule that does anything loses. The least harmful, {name}, loses"
+        least = shown_hours(-best.saved)
+        text = "No rule saves anything"
+        if best.saved < 0.0 and least != "0":
+            text = "Every rule that does anything loses"
         return (
-            f"{text} {shown_hours(-best.saved)} machine-hours net ({interval}).",
+            f"{text}. The least harmful, {name}, loses {least} machine-hours net ({interval}).",
             f"{_apart(best)}.",
         )
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"

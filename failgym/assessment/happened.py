@@ -132,6 +132,25 @@ class Happened:
         return self.useful + self.wasted + self.unknown
 
     @property
+    def size(self) -> str:
+        """How many jobs and tasks, in words."""
+        parts = ((self.jobs, "job"), (self.tasks, "task"))
+        return ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in parts)
+
+    @property
+    def length(self) -> str:
+        """How long the record is, in words: in the longest unit of which it has two.
+
+        >>> from types import SimpleNamespace
+        >>> [Happened.length.fget(SimpleNamespace(span=hours)) for hours in (8016, 12.7, 0.1, 0)]
+        ['334 days', '12.7 hours', '6.0 minutes', '0.0 seconds']
+        """
+        for name, hours in (("days", 24.0), ("hours", 1.0), ("minutes", 1 / 60)):
+            if self.span >= 2.0 * hours:
+                return f"{self.span / hours:,.{0 if name == 'days' else 1}f} {name}"
+        return f"{self.span * 3_600:,.1f} seconds"
+
+    @property
     def wasted_share(self) -> float:
         """Of the machine-time of tasks whose fate is known; NaN without any."""
         known = self.useful + self.wasted

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from failgym import metrics
 from failgym.assessment.makers import Maker
-from failgym.assessment.measures import Measure, mtbf_of
+from failgym.assessment.measures import TASK_VALUE, Measure, mtbf_of
 from failgym.assessment.work_folder import FIGURES, Played, WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
@@ -61,8 +61,9 @@ NOTHING = "replay"
 VALUES = (0.25, 1.0, 4.0)
 """Factors of the value of a task that savings are shown at."""
 WIDEST = 2.0
-"""Intervals that are wider, as a multiple of the machine-time of the tasks that are asked about,
-say nothing (chosen): nobody can save more than once that."""
+"""Intervals that hold 0 and are wider, as a multiple of the machine-time of the tasks that are
+asked about, say nothing (chosen). Where a task is worth more than `TASK_VALUE` times its
+machine-time, as much more may be saved and lost, and they may be as much wider."""
 _FORFEITED = TERMS.index("forfeited")
 
 
@@ -97,9 +98,12 @@ class Course:
                 places.append(Anchors.of(scenario, split="test"))
                 scenarios.append(scenario)
             except ValueError as error:
-                skipped.append(f"fold {fold}: {error}")
+                skipped.append(f"fold {fold}: {_why_skipped(error)}")
         if not places:
-            raise ValueError(f"nothing is decided in any fold; {skipped[0]}")
+            raise ValueError(
+                f"nothing is decided in any of the {FOLDS} folds that the later half of the record"
+                f" is cut into; {skipped[0]}"
+            )
         return cls(measure, forecast, tuple(scenarios), tuple(places), tuple(skipped))
 
     @cached_property
@@ -126,6 +130,7 @@ class Course:
             rows=tuple(len(place.evidence.replay) for place in self.places),
             submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
             mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
+            task_value=self.scenarios[-1].task_value or 0.0,
         )
 
     def can_play(self, policy: Policy, name: str) -> bool:
@@ -151,6 +156,8 @@ class Ground:
     """[rows] when the task was submitted [ms]"""
     mtbf: int | None
     """mean time between losses before the last fold [ms]; None where nothing is checkpointed"""
+    task_value: float
+    """what a task is worth that finishes, as a multiple of its machine-time"""
 
     @property
     def spent(self) -> float:
@@ -171,6 +178,12 @@ class Past:
         slices, order = self.replay.slices, self.scenario.order
         run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
         return float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
+
+
+def _why_skipped(error: ValueError) -> str:
+    """The reason alone: a report has no fields that its reader could set."""
+    text = str(error).removeprefix("scenario: ")
+    return text.rpartition("; set ")[0] or text
 
 
 def _past(scenario: Scenario) -> Past | None:
@@ -298,7 +311,7 @@ def _figures(place: Anchors, run: Run) -> list[float]:
     return [
         hours_saved([place], [run]),
         completion_hours_saved([place], [run]),
-        run.forfeited,
+        metrics.forfeited(run.outcomes) - metrics.rescued(run.outcomes),  # whatever a task is worth
         metrics.false_kills(run.outcomes),
         metrics.rescued(run.outcomes),
         apart,
@@ -329,7 +342,7 @@ class Judged:
     """net: machine-time, and the value of tasks that finish [machine-h]"""
     low: float | None
     """with `high`: 95 % for all candidates at once [machine-h]; None where too few jobs decide:
-    there is none, or it is wider than `WIDEST` times the machine-time of all these tasks"""
+    there is none, or it holds 0 and is wider than `WIDEST` says"""
     high: float | None
     share: float
     """net, of the machine-time of these tasks"""
@@ -350,7 +363,7 @@ class Judged:
     completion_hours: float
     """completion time saved [h]"""
     forfeited: int
-    """tasks with a value that do not finish, beyond those of the record"""
+    """tasks that do not finish, beyond those of the record; below 0 where more finish"""
     forfeited_per_thousand: float
     """the same, of a thousand tasks"""
     false_kills_per_thousand: float
@@ -394,7 +407,7 @@ def judged(
     spent, even = ground.spent, _even(ground)
     acts = acted(ground, played)
     verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
-    low, high = _interval(verdict, spent)
+    low, high = _interval(verdict, ground)
     by_term = ground.replay - played.terms
     saved = by_term.sum(axis=1)
     of_period = np.unique(periods(ground.submits), return_inverse=True)[1]
@@ -433,10 +446,13 @@ def judged(
     )
 
 
-def _interval(verdict: Verdict, spent: float) -> tuple[float | None, float | None]:
+def _interval(verdict: Verdict, ground: Ground) -> tuple[float | None, float | None]:
     """Of what a policy saves [machine-h]; none where it says nothing."""
-    low, high = verdict.low, verdict.high
-    if low is None or high is None or high - low > 100.0 * WIDEST:
+    low, high, spent = verdict.low, verdict.high, ground.spent
+    if low is None or high is None:
+        return None, None
+    widest = 100.0 * WIDEST * max(ground.task_value / TASK_VALUE, 1.0)
+    if low <= 0.0 <= high and high - low > widest:
         return None, None
     return low * spent / 100.0, high * spent / 100.0
 

@@ -25,6 +25,8 @@ OWN = 3
 """Column of the table of groups that says how much of their own machine-time they wasted."""
 LONG = 48
 """Letters of a name that are shown; some sites give hashes for names."""
+MUCH = 0.1
+"""Share of the machine-time of tasks that the data cuts off from which on it is told first."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -64,29 +66,32 @@ def _header(found: Assessment) -> str:
     when = _span(what)
     return (
         f"<header><h1>What could have been saved on {escape(found.trace)}</h1>"
-        f'<p class="muted">{what.jobs:,} jobs, {what.tasks:,} tasks, {when}. '
+        f'<p class="muted">{what.size}, {when}. '
         f"Read from {escape(what.source)}.</p></header>"
     )
 
 
 def _span(what: Happened) -> str:
-    length = what.span / 24.0
-    text = f"{length:,.0f} days" if length >= 2.0 else f"{what.span:,.1f} hours"
+    begin = _date(what, 0)
+    return what.length if begin is None else f"{what.length} from {begin:%Y-%m-%d}"
+
+
+def _date(what: Happened, number: int) -> datetime | None:
+    """When a stretch of time begins; None where nobody knows, or no calendar reaches."""
     if what.unix_origin is None:
-        return text
-    return f"{text} from {_date(what.unix_origin + what.periods[0].start):%Y-%m-%d}"
-
-
-def _date(moment: int) -> datetime:
-    """Of a moment [ms since 1970]."""
-    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=moment)
+        return None
+    moment = timedelta(milliseconds=what.unix_origin + what.periods[number].start)
+    try:
+        return datetime.fromtimestamp(0, UTC) + moment
+    except OverflowError:
+        return None
 
 
 def _moment(what: Happened, number: int) -> str:
     """When a stretch of time begins: its date if that is known, else its number."""
-    if what.unix_origin is None:
+    date = _date(what, number)
+    if date is None:
         return f"{what.period} {number + 1}"
-    date = _date(what.unix_origin + what.periods[number].start)
     return f"{date:%Y-%m-%d}" if what.period != "hour" else f"{date:%Y-%m-%d %H:%M}"
 
 
@@ -101,7 +106,10 @@ def _tiles(found: Assessment) -> str:
     what = found.happened
     tiles = [
         (shown_hours(what.hours), "machine-hours recorded"),
-        (_percent(what.wasted_share), "of the machine-time of tasks whose end is known was wasted"),
+        (
+            _percent(what.wasted_share),
+            "of the machine-time of tasks whose end is known was wasted" + _cut_off(what),
+        ),
     ]
     if found.rooms:
         most = max(found.rooms, key=lambda room: room.hours)
@@ -109,7 +117,8 @@ def _tiles(found: Assessment) -> str:
             (
                 f"{shown_hours(most.hours)} h",
                 f"or {_percent(most.share)} of what tasks of the later half used could have been"
-                " saved there at most, net, by somebody who knew how every task ends",
+                " saved there at most, net, by somebody who knew how every task ends"
+                f"{_worth(found, most.machine_hours)}",
             )
         )
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
@@ -120,12 +129,19 @@ def _tiles(found: Assessment) -> str:
         what_of = (
             f"or {_percent(best.share)} of what its tasks used: so much would the rule"
             f" {best.policy}, the best in hindsight, have saved there, net"
+            f"{_worth(found, best.machine_hours)}"
         )
         tiles.append((value, what_of if gains else "that was tried would have saved anything"))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
     net = _NET.format(value=f"{found.task_value:g}")
     note = f'<p class="muted note">{net}</p>' if found.rooms else ""
     return f'<div class="tiles">{shown}</div>{note}'
+
+
+def _cut_off(what: Happened) -> str:
+    """Of how much machine-time the end is not known, for a tile; "" of little."""
+    share = what.unknown / what.hours if what.hours > 0.0 else 0.0
+    return f"; of {_percent(share)} of all nobody knows the end" if share >= MUCH else ""
 
 
 def _happened(what: Happened) -> str:
@@ -295,7 +311,7 @@ def _rooms(found: Assessment) -> str:
 _NET = (
     "A machine-hour is one machine, or one core where the record counts cores, for an hour. Net is"
     " machine-time saved, less {value} times its machine-time for every task that no longer"
-    " finishes, since somebody wanted it."
+    " finishes, since somebody wanted it, and plus as much for every one that finishes only now."
 )
 
 
@@ -314,10 +330,8 @@ def _policies(found: Assessment) -> str:
         "<p>Each rule was played on five folds by time, the later half of the record. Intervals are"
         " of 95 % for all rules that act at once: blocks of jobs are resampled. One that lies above"
         " 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
-        " worth. Tasks lost are those that finished in the record and would not have.</p>"
-        + "".join(parts)
-        + _abouts(found)
-        + "</section>"
+        " worth. Tasks lost are those that finished in the record and would not have, less those"
+        " that would have finished only then.</p>" + "".join(parts) + _abouts(found) + "</section>"
     )
 
 
@@ -426,6 +440,15 @@ def _signed(value: float) -> str:
 def _in_money(found: Assessment) -> str:
     """Head of a column."""
     return f"the same [{escape(found.currency or 'money')}]"
+
+
+def _worth(found: Assessment, hours: float) -> str:
+    """What the machine-time alone of a saving costs, for a tile; "" without a price."""
+    if found.price is None:
+        return ""
+    verb = "is worth" if hours >= 0.0 else "costs"
+    money = f"{_money(found, abs(hours))} {found.currency}".strip()
+    return f"; the machine-time alone {verb} {money}"
 
 
 def _money(found: Assessment, hours: float) -> str:

@@ -28,10 +28,10 @@ FIGURES = (
     *("machine_hours", "completion_hours", "forfeited", "false_kills", "rescued"),
     *("moved", "moved_by_drawn"),
 )
-"""Columns of `Played.figures`: machine-time and completion time saved [h]; tasks with a value that
-did not finish, that were killed although the record finishes them, that finished although the
-record does not; what is saved and lost, and how much of it rests on attempts beyond the record
-[machine-h] (`failgym.evaluation.savings.moved`)."""
+"""Columns of `Played.figures`: machine-time and completion time saved [h]; tasks that did not
+finish beyond those of the record (less those that did), that were killed although the record
+finishes them, that finished although the record does not; what is saved and lost, and how much of
+it rests on attempts beyond the record [machine-h] (`failgym.evaluation.savings.moved`)."""
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,9 @@ def assess(
     amount, currency = _price(price)
     if not math.isfinite(task_value):
         raise ValueError(f"--task-value: expected a finite number, got {task_value}")
-    wanted = tuple(MEASURES) if measures is None else tuple(measures.split(","))
-    _check_measures(wanted)
+    wanted = tuple(MEASURES) if measures is None else _measures(measures)
+    if quick and policies:
+        raise ValueError("--policies: none is tried with --quick; leave out one of the two")
     candidates = {} if quick else _candidates(policies or [PUBLISHED])
     _check_out(out)
     # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
@@ -153,6 +154,7 @@ def assess(
     ).absolute()
     with working("loading", interactive()):
         trace = Trace.load(folder)
+    _begin(out)
     with _steps() as step:
         found = assessed(
             trace,
@@ -168,14 +170,13 @@ def assess(
             workers=crew,
             step=step,
         )
-    out.mkdir(parents=True, exist_ok=True)
+    for ending in ENDINGS:  # none is left from before, beside a report that does not advise it
+        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
     _print(found)
     JsonFile.at(out / CONTENT, "--out").write(found.to_json())
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
     print_line(f"written to {out / PAGE}")
-    for ending in ENDINGS:  # none is left from before
-        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
     with working("making the policy to adopt", interactive()):
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
     if file is not None:
@@ -192,12 +193,15 @@ def _price(text: str | None) -> tuple[float | None, str]:
     return float(found[1]), found[2]
 
 
-def _check_measures(names: tuple[str, ...]) -> None:
+def _measures(text: str) -> tuple[str, ...]:
+    """Names of measures, each once. Raises ValueError."""
     from failgym.assessment import MEASURES
 
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in MEASURES:
             raise ValueError(f"--measures: expected some of {', '.join(MEASURES)}, got {name!r}")
+    return names
 
 
 def _candidates(specs: list[str]) -> dict[str, Candidate]:
@@ -213,16 +217,26 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
             needed = f"pip install 'failgym[{extra}]'"
             raise ValueError(f"--policies {spec}: {package} is not installed: {needed}")
         if spec == PUBLISHED:
-            found |= _published()
+            more = _published()
         elif spec == TUNED:
-            found |= _tuned()
+            more = _tuned()
         elif spec == LEARNED:
-            found[LEARNED] = Candidate(Learned(), LEARNED, LEARNED)
+            more = {LEARNED: Candidate(Learned(), LEARNED, LEARNED)}
         elif Path(spec).is_dir():
-            found |= _of_folder(Path(spec))
+            more = _of_folder(Path(spec))
+            for name in more:
+                if name in found:
+                    raise _same_name(spec, name)
         else:
-            found[spec] = Candidate(load_policy(spec), "given", _key(spec))
+            more = {spec: Candidate(load_policy(spec), "given", _key(spec))}
+        found |= more
     return found
+
+
+def _same_name(spec: str | Path, name: str) -> ValueError:
+    return ValueError(
+        f"--policies {spec}: another policy is called {name} already; rename its file"
+    )
 
 
 def _of_folder(folder: Path) -> dict[str, Candidate]:
@@ -233,12 +247,13 @@ def _of_folder(folder: Path) -> dict[str, Candidate]:
     files = sorted(file for ending in ENDINGS for file in folder.rglob(f"*{ending}"))
     if not files:
         raise ValueError(f"--policies {folder}: expected files {' or '.join(ENDINGS)} in it")
-    return {
-        file.relative_to(folder).with_suffix("").as_posix(): Candidate(
-            load_policy(str(file)), "given", _key(str(file))
-        )
-        for file in files
-    }
+    found: dict[str, Candidate] = {}
+    for file in files:
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        if name in found:
+            raise _same_name(folder, name)
+        found[name] = Candidate(load_policy(str(file)), "given", _key(str(file)))
+    return found
 
 
 def _key(spec: str) -> list[str] | None:
@@ -285,6 +300,28 @@ def _check_out(out: Path) -> None:
         raise ValueError(f"--out {out}: holds a trace; use another folder")
     if any(holds_trace(above) for above in Path(os.path.realpath(out)).parents):
         raise ValueError(f"--out {out}: lies in the folder of a saved trace; use another folder")
+    there = next(each for each in (out.absolute(), *out.absolute().parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ValueError(f"--out {out}: {there} is not a folder that can be written to")
+    if not _is_ours(out):
+        for name in (PAGE, CONTENT, IMPORTED, *(POLICY + ending for ending in ENDINGS)):
+            if (out / name).exists():
+                raise ValueError(
+                    f"--out {out}: holds {name}, which assess would replace and did not write; use"
+                    " another folder"
+                )
+    for name in (PAGE, CONTENT):
+        JsonFile.at(out / name if (out / name).exists() else None, "--out")
+
+
+def _is_ours(out: Path) -> bool:
+    """Did assess begin or write what is in a folder?"""
+    return (out / WORK).is_dir() or all((out / name).is_file() for name in (PAGE, CONTENT))
+
+
+def _begin(out: Path) -> None:
+    """From now on the folder is ours, whatever becomes of us."""
+    (out / WORK).mkdir(parents=True, exist_ok=True)
 
 
 def _imported(
@@ -302,12 +339,17 @@ def _imported(
         if len(source) > 1 or any(each is not None for each in asked):
             raise ValueError("assess: several sources, and options of readers, need --format")
         check_name("TRACE", source[0])
+        if source[0].is_file():
+            raise ValueError(
+                f"{source[0]}: expected the folder of a saved trace; a log is read with --format,"
+                " such as --format sacct"
+            )
         return source[0]
     from failgym.cli.imports import Reading
 
     reading = Reading.of(form, source, outages, align, **options)
     folder = out / IMPORTED
-    out.mkdir(parents=True, exist_ok=True)
+    _begin(out)
     reading.save(folder, workers, progress=interactive())
     return folder
 
@@ -332,8 +374,7 @@ def _print(found: Assessment) -> None:
     """The report in ten lines."""
     what, advice = found.happened, found.advice
     assert advice is not None
-    days = what.span / 24.0
-    print_line(f"{found.trace}: {what.jobs:,} jobs, {what.tasks:,} tasks, {days:,.1f} days")
+    print_line(f"{found.trace}: {what.size}, {what.length}")
     share = what.wasted_share
     of_known = "" if math.isnan(share) else f" ({100 * share:.1f} % of what is known)"
     print_line(
@@ -345,9 +386,13 @@ def _print(found: Assessment) -> None:
         cause = what.causes[0]
         print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
     for room in found.rooms:
+        money = ""
+        if found.price is not None:
+            worth = f"{found.price * room.machine_hours:,.0f} {found.currency}".strip()
+            money = f"; {room.machine_hours:,.0f} h of machine-time alone, {worth}"
         print_line(
             f"{room.measure}: could have saved {room.hours:,.0f} h net at most"
-            f" ({100 * room.share:.1f} %): {room.says}"
+            f" ({100 * room.share:.1f} %{money}): {room.says}"
         )
     for line in (advice.text, *advice.evidence[:SAID]):
         print_line(line)

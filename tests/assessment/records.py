@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from failgym.traces import Meta, Trace
+from failgym.traces.schema import TABLES
 from failgym.vocabulary import MINUTE, Cause, Outcome
 from failgym.worlds.tables import with_tables
 
@@ -82,6 +85,57 @@ def failing(jobs: int, spared: tuple[int, int]) -> Trace:
     )
 
 
+def retried(jobs: int) -> Trace:
+    """Jobs of about ten minutes; of three one fails and is done again, one fails and is left so.
+
+    What is done again finishes in ten minutes.
+    """
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 3, jobs)
+    task = np.sort(np.concatenate([np.arange(jobs), np.flatnonzero(kind == 1)]))
+    again = np.concatenate([[False], task[1:] == task[:-1]])
+    fails = (kind[task] > 0) & ~again
+    submit = np.arange(jobs) * 20 * MINUTE
+    start = submit[task] + np.where(again, 12 * MINUTE, 0)
+    return Trace.of(
+        Meta("made up"),
+        jobs={
+            "original_id": [str(i) for i in range(jobs)],
+            "submit": submit,
+            "width": np.ones(jobs, dtype=np.int32),
+            "outcome": np.where(kind == 2, FAIL, FINISH).astype(np.int8),
+        },
+        tasks={
+            "job": np.arange(jobs),
+            "index": np.zeros(jobs, dtype=np.int64),
+            "width": [1] * jobs,
+        },
+        attempts={
+            "task": task,
+            "queued": start,
+            "start": start,
+            "end": start + np.where(again, 600_000, rng.integers(60_000, 660_000, len(task))),
+            "outcome": np.where(fails, FAIL, FINISH).astype(np.int8),
+            "cause": [int(Cause.INTRINSIC) if each else None for each in fails],
+        },
+    )
+
+
+def late_ends(jobs: int) -> Trace:
+    """Jobs of ten minutes that finish or of ten hours that are killed; of those submitted before
+    the later half none is over before the second of its five folds.
+    """
+    plain = doomed(jobs, long_ones_finish=False)
+    start, end = (plain.column("attempts", name) for name in ("start", "end"))
+    early, second = np.arange(jobs) < jobs // 2, start[jobs // 2 + jobs // 10]
+    attempts = {
+        name: plain.column("attempts", name) for name in ("task", "queued", "start", "outcome")
+    }
+    cause = [int(Cause.USER) if each == KILL else None for each in attempts["outcome"]]
+    over = np.where(early, np.maximum(end, second - MINUTE), end)
+    return with_tables(plain, attempts={**attempts, "end": over, "cause": cause})
+
+
 def one_long_job(jobs: int) -> Trace:
     """Jobs of ten minutes that finish, and one of a thousand hours that is killed."""
     plain = doomed(jobs, long_ones_finish=True, lost=0.0)
@@ -103,6 +157,12 @@ def on_machines(trace: Trace, count: int) -> Trace:
     """The same record, and so many machines of one slot."""
     machines = {"original_id": [f"m{i}" for i in range(count)], "speed": 1.0, "slots": 1}
     return with_tables(trace, machines=machines)
+
+
+def from_date(trace: Trace, unix_origin: int) -> Trace:
+    """The same record, with a date of its time 0 [ms since 1970]."""
+    meta = replace(trace.meta, unix_origin=unix_origin)
+    return Trace(meta, **{name: trace.table(name) for name in TABLES})
 
 
 def by_one_user(trace: Trace) -> Trace:

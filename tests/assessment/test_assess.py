@@ -12,8 +12,9 @@ import pytest
 import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
 from failgym.assessment import closed_loop as closed
-from failgym.assessment.advice import Advice, with_closed_loop
+from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
+from failgym.assessment.room import MeasureRoom
 from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
@@ -23,7 +24,7 @@ from failgym.evaluation.savings import completion_hours_saved, hours_saved
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from failgym.vocabulary import Action, Outcome
-from tests.assessment.records import doomed, failing, on_machines, one_long_job
+from tests.assessment.records import doomed, failing, late_ends, on_machines, one_long_job, retried
 
 RULES: dict[str, Candidate] = {
     name: Candidate(REGISTRY[name](), "published", name)
@@ -425,3 +426,90 @@ def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
     assert found.closed.why_not == "the record names no machines"
     assert found.advice is not None
     assert "cannot be judged: the record names no machines." in found.advice.evidence[1]
+
+
+def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
+    """Nine tenths of the few hours of retries are not what could have been saved of the record."""
+    few: dict[str, Any] = {
+        "measure": "retry",
+        "title": "retry",
+        "hours": 9.0,
+        "spent": 10.0,
+        "share": 0.9,
+    }
+    most: dict[str, Any] = {
+        "measure": "kill",
+        "title": "kill",
+        "hours": 300.0,
+        "spent": 1_000.0,
+        "share": 0.3,
+    }
+    rest: dict[str, Any] = dict.fromkeys(
+        ("machine_hours", "completion_hours", "largest", "top"), 0.0
+    )
+    count: dict[str, Any] = {"tasks": 10, "unit": "job", "units": 10, "half": 1}
+    rooms = [MeasureRoom(**each, **rest, **count) for each in (few, most)]
+    advice = advice_of(rooms, [], {}, "day")
+    assert advice.answer == "not asked"
+    assert "At most 300 of 1,000 machine-hours" in advice.text
+
+
+def test_what_is_advised_has_an_interval_however_wide() -> None:
+    """Where tasks that finish only now are worth much, savings are many times what they used."""
+    trace = retried(600)
+    rule = {"retry_cap": RULES["retry_cap"]}
+    found = assessed(trace, rule, measures=["retry"], task_value=100.0)
+    [each] = [one for one in found.judged if one.policy == "retry_cap"]
+    assert each.verdict.answer == "adopt"
+    assert each.verdict.low is not None
+    assert each.verdict.high is not None
+    assert each.verdict.high - each.verdict.low > 100.0 * judging.WIDEST
+    assert each.low is not None
+    assert each.high is not None
+    assert 0.0 < each.low < each.saved < each.high
+    assert found.advice is not None
+    assert "between 0 and 0" not in " ".join(found.advice.evidence)
+
+
+def test_intervals_grow_with_what_a_task_is_worth() -> None:
+    """A rule that kills at once what finishes loses more, and as widely, the more it is worth."""
+    trace = doomed(400, long_ones_finish=False)
+    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    shown = [
+        assessed(trace, rash, measures=["kill"], task_value=value).judged[0]
+        for value in (4.0, 400.0)
+    ]
+    assert all(each.low is not None for each in shown)
+
+
+def test_folds_that_forecasts_leave_out_are_told() -> None:
+    """Nothing has ended before the first fold, so nothing can be forecast there."""
+    trace = late_ends(400)
+    found = assessed(
+        trace, {"blind_kill": RULES["blind_kill"]}, measures=["kill"], forecasts=("none", "trained")
+    )
+    assert any(line.startswith("kill, forecasts: fold 1: ") for line in found.left_out)
+
+
+def test_reasons_name_no_fields() -> None:
+    found = assessed(doomed(1, long_ones_finish=False), RULES, measures=["kill"])
+    assert "in any of the 5 folds that the later half of the record" in found.unjudged["kill"]
+    assert "set fold" not in found.unjudged["kill"]
+
+
+def test_tasks_that_are_worth_nothing_are_told_beside_the_advice() -> None:
+    trace = doomed(400, long_ones_finish=False)
+    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    for value, told in ((0.0, True), (0.5, False)):
+        found = assessed(trace, rash, measures=["kill"], task_value=value)
+        assert found.advice is not None
+        assert found.advice.answer == "adopt"
+        assert any("--task-value 0" in line for line in found.advice.evidence) == told
+
+
+def test_one_rule_is_not_all_rules() -> None:
+    found = assessed(
+        doomed(400, long_ones_finish=False), {"blind_kill": RULES["blind_kill"]}, measures=["kill"]
+    )
+    assert found.advice is not None
+    assert "taken together" not in " ".join(found.advice.evidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from inspect import signature
 from pathlib import Path
@@ -25,7 +26,7 @@ from failgym.metrics import OVERHEAD, WASTED
 from failgym.traces import FORMATS, Trace
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of
-from tests.assessment.records import by_one_user, doomed
+from tests.assessment.records import by_one_user, doomed, from_date
 from tests.assessment.test_assess import RULES
 from tests.assessment.test_happened import of_censored_tasks
 from tests.traces.readers.test_lanl import HEADER, row
@@ -259,6 +260,7 @@ def test_a_log_is_joined_with_outages(tmp_path: Path) -> None:
     [
         (["--price", "cheap"], "--price: expected an amount, such as 0.9 or 0.9EUR, got 'cheap'"),
         (["--measures", "kill,pray"], "--measures: expected some of kill, retry, .*, got 'pray'"),
+        (["--quick", "--policies", "young"], "--policies: none is tried with --quick"),
         (["--policies", "optimal_stoping"], "did you mean optimal_stopping"),
         (["--timezone", "UTC"], "options of readers, need --format"),
         (["--since", "2002-01-01"], "options of readers, need --format"),
@@ -296,6 +298,109 @@ def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     taken.write_text("mine")
     assert invoke("assess", record, "--out", taken) == 2
     assert taken.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["policy.json", "report.html", "trace"])
+def test_what_assess_did_not_write_is_not_replaced(
+    record: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, log = tmp_path / "mine", tmp_path / "jobs.txt"
+    out.mkdir()
+    if name == "trace":
+        doomed(3, long_ones_finish=True).save(out / name)
+    else:
+        (out / name).write_text("mine")
+    log.write_text("JobID|Submit|Start|End|State\n1|" + "2024-05-01T01:00:00|" * 3 + "COMPLETED\n")
+    before = {file: file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
+    for arguments in (["--format", "sacct", log], [record]):
+        assert invoke("assess", *arguments, "--out", out, "--quick") == 2
+        assert f"--out {out}: holds {name}, which assess" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()} == before
+
+
+def test_where_nothing_can_be_written_no_work_is_done(
+    record: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def load(path: Path) -> Trace:
+        pytest.fail(f"{path} was loaded")
+
+    monkeypatch.setattr(Trace, "load", load)
+    (tmp_path / "file").write_text("mine")
+    assert invoke("assess", record, "--out", tmp_path / "file" / "report", "--quick") == 2
+    assert "file is not a folder that can be written to" in capsys.readouterr().err
+    (tmp_path / "report" / ".work").mkdir(parents=True)
+    (tmp_path / "report" / "report.json").mkdir()
+    assert invoke("assess", record, "--out", tmp_path / "report", "--quick") == 2
+    assert "report.json: is a folder, expected a file" in capsys.readouterr().err
+
+
+def test_a_log_without_its_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "jobs.txt").write_text("JobID|State\n")
+    assert invoke("assess", tmp_path / "jobs.txt", "--out", tmp_path / "report") == 2
+    assert "a log is read with --format, such as --format sacct" in capsys.readouterr().err
+
+
+def test_two_policies_of_one_name_are_refused(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else one of them would be left out without a word."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        save_heuristic(OptimalStopping(), tmp_path / folder / "rule.json", about={})
+    folders = ("--policies", tmp_path / "one", "--policies", tmp_path / "two")
+    assert invoke("assess", record, "--out", tmp_path / "report", *folders) == 2
+    said = capsys.readouterr().err
+    assert f"--policies {tmp_path / 'two'}: another policy is called rule already" in said
+
+
+def test_names_of_measures_may_have_spaces_between(record: Path, tmp_path: Path) -> None:
+    arguments = ("--out", tmp_path / "report", "--quick", "--measures", "kill, kill")
+    assert invoke("assess", record, *arguments) == 0
+
+
+@pytest.mark.parametrize("origin", [10**15, -(10**15)])
+def test_dates_that_no_calendar_has_are_not_shown(
+    record: Path, tmp_path: Path, origin: int
+) -> None:
+    far = tmp_path / "far"
+    from_date(Trace.load(record), origin).save(far)
+    assert invoke("assess", far, "--out", tmp_path / "report", *QUICK, "--quick") == 0
+    text = (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert "day 1</span>" in text or "hour 1</span>" in text
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (24.0 * 40, "40 days"),
+        (36.0, "36.0 hours"),
+        (0.5, "30.0 minutes"),
+        (1 / 3600, "1.0 seconds"),
+    ],
+)
+def test_a_short_record_is_not_nought_days_long(found: Assessment, span: float, words: str) -> None:
+    short = replace(found, happened=replace(found.happened, span=span, jobs=1))
+    assert f"1 job, {found.happened.tasks} tasks, {words}." in page(short)
+
+
+def test_money_stands_on_the_first_screen(found: Assessment) -> None:
+    text = page(found)
+    first = text[: text.index("<h2>What happened")]
+    best = max(found.judged, key=lambda each: each.saved)
+    assert found.price == 0.9
+    assert f"the machine-time alone is worth {0.9 * best.machine_hours:,.0f} EUR" in first
+
+
+def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:
+    """A share of what is known is a small part where most of a record is cut off."""
+    what = found.happened
+    text = "of 90.0 % of all nobody knows the end"
+    cut = replace(what, unknown=9.0 * (what.useful + what.wasted))
+    assert text in page(replace(found, happened=cut))
+    assert "nobody knows the end" not in page(found)
 
 
 class _Tags(HTMLParser):

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.measured_worlds import changed_since, note, world_of
 from experiments.result_tables.agents import agents
+from experiments.result_tables.assessments import assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.intervals import carried_over, simulation
@@ -39,6 +40,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "carried_over": ("ranks_carry_over", carried_over),
     "real_traces": ("rolling_origin", real_traces),
     "real_traces_refused": ("rolling_origin", real_traces_refused),
+    "assessments": ("assessments", assessments),
 }
 """Part of a page -> the file in experiments/measured that it is written from, and how."""
 

@@ -1,0 +1,46 @@
+"""The page of assessments of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.markdown import table
+from experiments.result_tables.cells import percent
+from failgym.assessment.advice import shown_hours
+
+__all__ = ["FIGURES", "assessments"]
+
+FIGURES = ("jobs", "tasks", "span", "useful", "wasted", "unknown", "content")
+"""What is kept of what happened (`failgym.assessment.Happened`)."""
+GIGABYTE = 2**30
+
+
+def assessments(rows: Sequence[dict[str, Any]]) -> str:
+    """What reports say, as `experiments.assessments` kept it, and the command of each."""
+    columns = [
+        *("record", "tasks", "machine-time [h]", "wasted of what is known"),
+        *("could be saved at most, net", "with", "rules tried", "advice"),
+        *("processor [s]", "by the clock [s]", "memory [GB]"),
+    ]
+    lines = table(columns, [_cells(number, row) for number, row in enumerate(rows, 1)])
+    commands = [f"{number}. `{row['command']}`" for number, row in enumerate(rows, 1)]
+    return "\n".join([*lines, "", *commands])
+
+
+def _cells(number: int, row: dict[str, Any]) -> list[str]:
+    known = row["useful"] + row["wasted"]
+    most = max(row["rooms"], key=lambda room: room["hours"], default=None)
+    return [
+        f"{number}. {row['record']}",
+        f"{row['tasks']:,}",
+        shown_hours(known + row["unknown"]),
+        percent(row["wasted"] / known) if known else "-",
+        "-" if most is None else f"{shown_hours(most['hours'])} h, {percent(most['share'])}",
+        ", ".join(f"`{room['measure']}`" for room in row["rooms"]) or "-",
+        f"{row['rules']}",
+        "not asked" if row["answer"] == "not asked" else row["advice"],
+        f"{row['processor']:,.0f}",
+        f"{row['wall']:,.0f}",
+        f"{row['memory'] / GIGABYTE:.1f}",
+    ]

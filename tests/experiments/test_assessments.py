@@ -1,0 +1,45 @@
+"""Rows of the page of assessments: the figures of a report, and what it took."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.assessments import main, times
+from experiments.markdown import tables
+from experiments.result_tables.assessments import assessments
+from failgym.cli import run
+from tests.assessment.records import doomed
+
+
+def test_a_row_is_what_the_report_says(tmp_path: Path) -> None:
+    doomed(60, long_ones_finish=False).save(tmp_path / "record")
+    report, timed, file = tmp_path / "report", tmp_path / "time", tmp_path / "rows.json"
+    record = str(tmp_path / "record")
+    assert run(["assess", record, "--measures", "kill", "--quick", "--out", str(report)]) == 0
+    timed.write_text("9.44 user 1.81 sys 99.32 wall 1048576 kB\n")
+    command = "failgym assess record --measures kill --quick"
+    for name in ("first", "again"):  # the second takes the place of the first
+        main(name, report, timed, command, file)
+    main("other", report, timed, "failgym assess other --quick", file)
+    rows = json.loads(file.read_text("utf-8"))
+    assert [row["record"] for row in rows] == ["again", "other"]
+    assert str(tmp_path) not in file.read_text("utf-8")
+    content = json.loads((report / "report.json").read_text("utf-8"))
+    [shown, _] = tables(assessments(rows) + "\n")[0][1:]
+    wasted, useful = content["happened"]["wasted"], content["happened"]["useful"]
+    assert shown[:2] == ["1. again", "60"]
+    assert shown[3] == f"{100 * wasted / (wasted + useful):.1f} %"
+    assert shown[4].startswith(f"{content['rooms'][0]['hours']:,.0f} h, ")
+    assert shown[6:] == ["0", "not asked", "11", "99", "1.0"]
+    assert assessments(rows).splitlines()[-2:] == [
+        f"1. `{command}`",
+        "2. `failgym assess other --quick`",
+    ]
+
+
+def test_what_time_did_not_write_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected user, system, elapsed"):
+        times("Command exited with non-zero status 2")
