@@ -64,8 +64,9 @@ Policies = Annotated[
         "--policies",
         metavar="SPEC",
         help=f"The policies to try: {PUBLISHED} or all-baselines (all rules with the parameters of"
-        f" their papers, the default), {TUNED} (rules with parameters found on the past), {LEARNED} (an agent trained"
-        " on the past), a folder of policies, or a policy as for evaluate. Repeatable.",
+        f" their papers, the default), {TUNED} (rules with parameters found on the past), {LEARNED}"
+        " (an agent trained on the past), a folder of policies, or a policy as for evaluate."
+        " Repeatable.",
     ),
 ]
 Measures = Annotated[

@@ -122,4 +122,5 @@ def test_assess_takes_all_baselines(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert run(["assess", str(tmp_path / "none"), "--policies", word, *out]) == 2
         said += capsys.readouterr().err.splitlines()
     assert said[0] == said[1]
-    assert "no_such_rule" in said[2] and "no_such_rule" not in said[0]
+    assert "no_such_rule" in said[2]
+    assert "no_such_rule" not in said[0]

@@ -35,7 +35,7 @@ LARGEST_MEAN = 0.5
 
 
 def shown(env_id: str, mode: str) -> Any:
-    """What an environment shows after some decisions of a random policy, or at the end if sooner."""
+    """What an environment shows after some random decisions, or at its end if that is sooner."""
     more = {"slice_tasks": TASKS[env_id]} if env_id in TASKS else {}
     env, rng = make(env_id, render_mode=mode, **more), np.random.default_rng(SEED)
     _, info = env.reset(seed=SEED)
