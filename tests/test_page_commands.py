@@ -139,6 +139,8 @@ def shorter(words: list[str]) -> list[str]:
     if kept[0] in ("evaluate", "assess"):  # the tutorial's log of four jobs is too small for them
         kept = [word.replace("trace=mine", "trace=google") for word in kept]
         kept = [{"mine": "google"}.get(word, word) for word in kept]
+    if kept[:2] == ["leaderboard", "run"]:  # tests/leaderboard has all of them
+        kept = [{"all-baselines": "grace_period"}.get(word, word) for word in kept]
     if "ClusterData2011-2" in kept:
         kept[-1] = "imported"  # `google` stays: what comes next needs more jobs than a fixture has
     return kept

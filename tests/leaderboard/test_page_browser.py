@@ -600,6 +600,16 @@ def test_all_charts_are_there_without_being_scrolled_to(page: Any) -> None:
     label.wait_for(state="detached")
 
 
+def test_the_table_is_printed_with_all_columns(page: Any) -> None:
+    """On paper nobody can scroll: what does not fit would be lost."""
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4, without its margins
+    page.emulate_media(media="print")
+    for view in page.eval_on_selector_all("#view option", "e => e.map(o => o.value)"):
+        page.select_option("#view", view)
+        within, needed = page.evaluate("(e => [e.clientWidth, e.scrollWidth])(table)")
+        assert 0 < needed <= within, view
+
+
 def test_charts_fit_the_paper_while_it_is_printed(page: Any) -> None:
     widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
     body = "document.body.clientWidth"
