@@ -40,7 +40,7 @@ class Combined(Heuristic):
         """The heuristics, in order of precedence."""
 
     def act(self, view: ObservationView, mask: Bools) -> Choices:
-        """Return the first wish that is legal, CONTINUE where there is none."""
+        """Return the first legal action that one of the rules takes; CONTINUE if there is none."""
         row = np.arange(len(view))
         answer = np.full(len(view), int(Action.CONTINUE), dtype=np.int64)
         for part in reversed(self.parts):

@@ -111,10 +111,10 @@ def papers() -> str:
     within, outside = int(shown[1]), int(shown[2])
     return (
         "The papers' own tables and figures are measured again, one module each."
-        f" Of {within + outside} figures that nothing\n"
-        f"was fitted to, {within} lie within their bands and {outside} outside,"
-        " each with the reason that was found\n"
-        "([Results](docs/results/README.md#the-papers-tables-and-figures))."
+        f" For {within + outside} of the figures\nno parameter was fitted."
+        f" {within} of these agree with the paper within a stated band, and {outside} do not.\n"
+        "[Results](docs/results/README.md#the-papers-tables-and-figures) gives the reason that was"
+        " found for each of these."
     )
 
 

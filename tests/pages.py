@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,10 +107,19 @@ class Page:
 
     def commands(self) -> Iterator[list[str]]:
         """Every command line of failgym that is written out, in words, without its name."""
-        for line in (*self.command_lines(), *self.inline):
-            words = shlex.split(line, comments=True) if "failgym" in line else []
-            if words[:1] == ["failgym"] and len(words) > 1:
-                yield words[1:]
+        yield from _failgym_words((*self.command_lines(), *self.inline))
+
+    def block_commands(self) -> Iterator[list[str]]:
+        """Those of its shell blocks, which a reader may run one after the other."""
+        yield from _failgym_words(self.command_lines())
+
+
+def _failgym_words(lines: Iterable[str]) -> Iterator[list[str]]:
+    """The words of lines that are commands of failgym with arguments, without its name."""
+    for line in lines:
+        words = shlex.split(line, comments=True) if "failgym" in line else []
+        if words[:1] == ["failgym"] and len(words) > 1:
+            yield words[1:]
 
 
 def sentences(prose: str) -> Iterator[str]:

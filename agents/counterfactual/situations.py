@@ -16,14 +16,14 @@ __all__ = ["fields_shown", "scenarios_of"]
 
 
 def scenarios_of(scenario: Scenario, hyper: CounterfactualSettings) -> list[Scenario]:
-    """A scenario for each trace, the first of them in the first situation.
+    """A scenario for each trace to train on; traces take turns in the situations.
 
     Args:
-        scenario: without situations.
-        hyper: says how many traces, and which situations.
+        scenario: the environment, before a situation changes fields of it.
+        hyper: the number of traces, and the situations: fields of a scenario with their values.
 
     Raises:
-        ValueError: for a situation that is none, or in which something else may be decided.
+        ValueError: for a situation that is malformed, or that changes which decisions are allowed.
     """
     found: list[Scenario] = []
     for number in range(hyper.traces):

@@ -140,7 +140,9 @@ class TrainedPolicy:
                 f" {self.cadence.own / MINUTE:g} minutes, and the observation has no 'age'"
             )
         if self._advised and self.observed != WHOLE:
-            raise ValueError("fields: the agent follows rules, which read whole observations")
+            raise ValueError(
+                "fields: expected all of them, as the rules that the agent follows read any"
+            )
         return self
 
     @property

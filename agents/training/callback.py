@@ -96,10 +96,10 @@ class TrainingCallback(BaseCallback):
 
     Args:
         validator: scores the agent.
-        milestones: when.
-        log: what has come out so far; goes on.
-        by: which score the best agent has the best of.
-        told: what is called as training goes on.
+        milestones: numbers of steps after which the agent is validated and saved.
+        log: results of the run so far; new ones are appended.
+        by: the score by which the best agent is chosen.
+        told: informed of every step; may ask to stop.
     """
 
     def __init__(

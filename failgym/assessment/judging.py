@@ -392,17 +392,17 @@ def judged(
     about: str = "",
     chosen: tuple[str, ...] = (),
 ) -> Judged:
-    """What the folds say of a policy.
+    """The savings of a policy on the folds, with their interval and a verdict.
 
     Args:
-        ground: what replay did there.
-        name: what it is called.
-        kind: what it is.
-        played: what it did.
-        candidates: how many policies are compared: the interval is for all of them.
-        periods: the number of the stretch of time of a submission [ms].
-        about: what it does, in a sentence.
-        chosen: of `CHOSEN`: the rule of each fold.
+        ground: costs of replay on the folds, which savings are relative to.
+        name: the policy's name.
+        kind: where it is from: "published", "tuned", "learned" or "given".
+        played: its costs on the folds.
+        candidates: number of policies that are compared; intervals are widened for so many.
+        periods: maps times of submission [ms] to the number of their period, such as a week.
+        about: what the policy does, in a sentence.
+        chosen: only for `CHOSEN`: the name of the rule that was chosen for each fold.
     """
     spent, even = ground.spent, _even(ground)
     acts = acted(ground, played)

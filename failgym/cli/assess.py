@@ -63,9 +63,10 @@ Policies = Annotated[
     typer.Option(
         "--policies",
         metavar="SPEC",
-        help=f"The policies to try: {PUBLISHED} (all rules with the parameters of their papers, the"
-        f" default), {TUNED} (rules with parameters found on the past), {LEARNED} (an agent trained"
-        " on the past), a folder of policies, or a policy as for evaluate. Repeatable.",
+        help=f"The policies to try: {PUBLISHED} or all-baselines (all rules with the parameters of"
+        f" their papers, the default), {TUNED} (rules with parameters found on the past), {LEARNED}"
+        " (an agent trained on the past), a folder of policies, or a policy as for evaluate."
+        " Repeatable.",
     ),
 ]
 Measures = Annotated[
@@ -208,7 +209,7 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
     """Who is tried, by name. Raises ValueError."""
     from failgym.assessment import Candidate
     from failgym.assessment.makers import Learned
-    from failgym.cli.specs import load_policy
+    from failgym.cli.specs import ALL_BASELINES, load_policy
 
     found: dict[str, Candidate] = {}
     for spec in specs:
@@ -216,7 +217,7 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
         if package and find_spec(package) is None:
             needed = f"pip install 'failgym[{extra}]'"
             raise ValueError(f"--policies {spec}: {package} is not installed: {needed}")
-        if spec == PUBLISHED:
+        if spec in (PUBLISHED, ALL_BASELINES):
             more = _published()
         elif spec == TUNED:
             more = _tuned()

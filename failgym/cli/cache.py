@@ -16,18 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["cache"]
 
-HELP = """Show the compiled worlds that are kept on disk, or clear them.
-
-FAILGYM_CACHE_DIR is their folder, FAILGYM_CACHE_SIZE how large it may become (4G by default; 0: no
-cache)."""
 COLUMNS = ("scenario", "trace", "files", "size", "last used")
 
-cache = typer.Typer(help=HELP)
+cache = typer.Typer()
 
 
 @cache.callback(invoke_without_command=True)
 def show(context: typer.Context, json: Json = None) -> None:
-    """Show what is kept: where, of which traces, how large, and when it was last used.
+    """Show the compiled worlds that are kept on disk, or clear them.
+
+    A compiled world is a trace that is prepared for the engine. FAILGYM_CACHE_DIR sets the folder,
+    and FAILGYM_CACHE_SIZE how large it may become: 4G by default; 0 keeps none.
 
     The file of --json says of each file what it holds: a world, a part of one, or what was found in
     one, with its split and forecast.

@@ -13,14 +13,14 @@ seconds (a test compares)."""
 
 
 def environment_names(incomplete: str) -> list[str]:
-    """Ids of environments that begin so."""
+    """Ids of the environments that begin with what has been typed."""
     from failgym import ENVIRONMENTS
 
     return [f"failgym/{name}" for name in ENVIRONMENTS if f"failgym/{name}".startswith(incomplete)]
 
 
 def policy_names(incomplete: str) -> list[str]:
-    """Names of baselines that begin so."""
+    """Names of the baselines, and `all-baselines`, that begin with what has been typed."""
     from failgym.baselines import REGISTRY
     from failgym.cli.specs import ALL_BASELINES
 
@@ -28,5 +28,5 @@ def policy_names(incomplete: str) -> list[str]:
 
 
 def algorithm_names(incomplete: str) -> list[str]:
-    """Names of algorithms of `failgym train` that begin so."""
+    """Names of the algorithms of `failgym train` that begin with what has been typed."""
     return [name for name in ALGORITHM_NAMES if name.startswith(incomplete)]

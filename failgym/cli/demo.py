@@ -15,7 +15,7 @@ from failgym.cli.output import JsonFile, interactive, print_line
 if TYPE_CHECKING:
     from failgym.baselines import Heuristic
     from failgym.envs import Scenario
-    from failgym.evaluation import Evaluation
+    from failgym.evaluation import Anchors, Evaluation
     from failgym.evaluation.progress import Advance
 
 __all__ = ["demo"]
@@ -36,7 +36,7 @@ def demo(
     env: Environments = None, json: Json = None, episodes: Episodes = None, seed: Seed = 0
 ) -> None:
     """Compare all baselines on the built-in traces: one table per environment."""
-    from failgym.cli.scores import LEGEND, print_scores
+    from failgym.cli.scores import LEGEND, draw, print_scores
     from failgym.envs import SCENARIOS
     from failgym.evaluation.arguments import check_count
     from failgym.evaluation.progress import progress_bar
@@ -52,8 +52,11 @@ def demo(
         told = not interactive()  # in a terminal each step shows itself
         if told:
             print(f"{name}: a trace, replay and the bound", file=sys.stderr, flush=True)
-        with progress_bar(f"{name}: steps", _steps(scenario), shown=False, lines=told) as advance:
-            evaluations = list(_evaluated(scenario, episodes, seed, advance))
+        anchors = draw(scenario, episodes=episodes, seed=seed)
+        evaluations = [anchors.clairvoyant(), anchors.measure(anchors.replay)]
+        rules = _players(scenario)
+        with progress_bar(f"{name}: rules", len(rules), shown=False, lines=told) as advance:
+            evaluations += _evaluated(anchors, rules, advance)
         print_scores(evaluations)
         results[f"failgym/{name}"] = [e.to_json() for e in evaluations]
     print_line(LEGEND)
@@ -79,21 +82,12 @@ def _players(scenario: Scenario) -> list[type[Heuristic]]:
     return [b for b in REGISTRY.values() if b.compatible(scenario) and b is not Replay]
 
 
-def _steps(scenario: Scenario) -> int:
-    """Replay, the bound, and each policy."""
-    return 2 + len(_players(scenario))
-
-
 def _evaluated(
-    scenario: Scenario, episodes: int | None, seed: int, advance: Advance
+    anchors: Anchors, rules: list[type[Heuristic]], advance: Advance
 ) -> Iterator[Evaluation]:
-    """The bound, replay and all baselines on the same slices, one after another."""
-    from failgym.cli.scores import draw, measure
+    """The rules on the slices of replay and the bound, one after another."""
+    from failgym.cli.scores import measure
 
-    anchors = draw(scenario, episodes=episodes, seed=seed)
-    advance(2)
-    yield anchors.clairvoyant()
-    yield anchors.measure(anchors.replay)
-    for baseline in _players(scenario):
-        yield from measure(anchors, [(baseline.name, baseline())])
+    for rule in rules:
+        yield from measure(anchors, [(rule.name, rule())])
         advance(1)

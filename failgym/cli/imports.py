@@ -37,7 +37,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """A source, and another one for the outages, if there is one."""
+    """What an import reads: the log, and the log of outages if one is given."""
 
     source: _Source
     outages: _Source | None

@@ -38,7 +38,7 @@ Json = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Also write the result to this file, as JSON."),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -44,7 +44,7 @@ Seeds = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Seed of everything that is drawn; 0 by default. Repeatable: an agent for each, in"
+        help="Seed of all random numbers; 0 by default. Repeatable: an agent for each, in"
         " DIR/ENV/seed-N.",
     ),
 ]

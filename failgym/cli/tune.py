@@ -82,10 +82,12 @@ def tune(
 
     Parameters are sought on the earlier part of the train split (fit). They are adopted if they are
     surely better on the later part (validation) too; otherwise the given ones stay. Run the same
-    command again to go on after an interruption, or with more trials to add some. With
-    --storage several commands, or --workers, share a search; all of them end when --trials are
-    known. The parameters that are tried then depend on the order in which processes finish. A
-    search with --storage repeats exactly only if one command runs all of it and is not killed.
+    command again to go on after an interruption, or with more trials to add some.
+
+    Several processes can share a search: those of --workers, or several commands with the same
+    --storage. All of them end when --trials sets of parameters have been tried. Which sets these
+    are depends on the order in which the processes finish. With --storage a search gives the same
+    result again only if one command does all of it and is not interrupted.
     """
     from failgym.cli.specs import load_policy
     from failgym.envs import resolve

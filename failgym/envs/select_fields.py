@@ -155,7 +155,7 @@ else:
 
 
 class VectorSelectFields(AnyVectorWrapper):
-    """`SelectFields` for a batched environment, in any mode of beginning anew.
+    """`SelectFields` for a batched environment, in every `autoreset_mode`.
 
     What is shown is an array of its own: an environment that hands out its own arrays
     (``copy=False``) is not copied twice.

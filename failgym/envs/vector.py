@@ -179,8 +179,8 @@ class MitigationVectorEnv(
         """Answer the open decision of every episode.
 
         Raises:
-            RuntimeError: before the first reset, or where an episode has ended that only a reset
-                begins anew.
+            RuntimeError: before the first reset, or if an episode has ended and has to be reset
+                first (``autoreset_mode`` "Disabled").
             ValueError: for actions of another shape or out of range, or illegal under
                 ``strict=True``.
         """

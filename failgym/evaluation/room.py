@@ -100,7 +100,7 @@ def warning_of(share: float) -> str | None:
     if not share < LITTLE_ROOM:
         return None
     shown = f"{100 * share:.1f} % of {SPENDS}, less than {100 * LITTLE_ROOM:.0f} %"
-    return f"the bound saves {shown}: a score is a share of little"
+    return f"the bound saves {shown}: there is little to gain"
 
 
 def said_of_room(share: float, hours: float, whole: str) -> str:

@@ -22,7 +22,7 @@ def false_negative_rate(
     flagged: Bools,
     denominator: Literal["considered", "finishing"] = "considered",
 ) -> float:
-    """FINISH tasks taken for another class, or, with the killed as `flagged`, killed for it.
+    """Share of tasks that finish and were flagged: predicted not to finish, or killed for that.
 
     The definition of Rosà et al. 2015 (section III-1) divides by all tasks considered; their
     conclusion speaks of a share of the tasks that finish. Both arrays hold the tasks considered.
@@ -56,8 +56,9 @@ def alarms(forecast: Forecast, threshold: float) -> Bools:
 def detections(trace: Trace, forecast: Forecast, threshold: float) -> dict[str, Detection]:
     """Precision and recall of failure per attempt, task and job, and by machine-time of attempts.
 
-    Bad are the attempts that end in FAIL, and the tasks and jobs that have one; flagged likewise.
-    Attempts that did not run, or that the end of the data cut off, do not count.
+    Attempts that end in FAIL are to be flagged, and so are tasks and jobs with such an attempt. A
+    task or job is flagged if one of its attempts is. Attempts that did not run, or that the end of
+    the data cut off, do not count.
     """
     outcome = trace.column("attempts", "outcome")
     counts = trace.present("attempts", "start") & (outcome != Outcome.CENSORED)

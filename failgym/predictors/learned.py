@@ -50,7 +50,7 @@ class Learned(ABC):
 
     @abstractmethod
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        """Restore what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
 
 
 def window_moments(

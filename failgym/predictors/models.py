@@ -125,7 +125,7 @@ class Storable(Protocol):
         ...
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         ...
 
 

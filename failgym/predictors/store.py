@@ -112,7 +112,7 @@ def check_shapes(forecast: Forecast, trace: Trace) -> None:
     if forecast.window < 1:
         raise ValueError(f"forecast: window is {forecast.window} ms, expected at least 1")
     if risk.ndim != 1 or offset[0] != 0 or offset[-1] != len(risk) or np.any(np.diff(offset) < 0):
-        raise ValueError("forecast: offset does not partition risk")
+        raise ValueError("forecast: expected offset to cut risk into a piece for each attempt")
     for name in ("risk", "confidence", "job_confidence"):
         values = getattr(forecast, name)
         if not np.all((values >= 0) & (values <= 1)):

@@ -25,7 +25,7 @@ Align = Literal["auto", "date", "start"]
 
 
 def with_outages(workload: Trace, outages: Trace, *, align: Align = "auto") -> Trace:
-    """The workload, and the machines and outages of the other trace besides its own.
+    """The workload trace with the machines and outages of another trace added to its own.
 
     `align` says how the two meet in time: by "date", the same moments on each other; by "start",
     time 0 on time 0; "auto" is by date if both know theirs and overlap, else by start. It is noted

@@ -78,8 +78,8 @@ def _of_selection(scenario: Scenario, trace: Trace, tasks: Any, within: Bools) -
     fewest = int(tasks["rows"][within].min())
     if fewest > scenario.max_attempts:
         yield (
-            f"max_attempts={scenario.max_attempts} leaves none of its {within.sum():,} tasks, all"
-            f" of more attempts; set max_attempts={fewest} or more"
+            f"max_attempts={scenario.max_attempts} leaves none of its {within.sum():,} tasks: all"
+            f" have more attempts; set max_attempts={fewest} or more"
         )
     yield (
         f"select=failing leaves none of its {within.sum():,} tasks, since no job has an attempt"
@@ -95,7 +95,7 @@ def _of_record(scenario: Scenario, trace: Trace, tasks: Any, chosen: Bools) -> I
     remedy = "trace or jobs to more" if scenario.split == "all" else _later_boundary(trace)
     if scenario.fold and remedy.startswith("boundary"):
         remedy = f"fold=0 and {remedy}"
-    yield f"it ends before any of its {chosen.sum():,} tasks does; set {remedy}"
+    yield f"all of its {chosen.sum():,} tasks still run when it ends; set {remedy}"
 
 
 def _later_boundary(trace: Trace) -> str:

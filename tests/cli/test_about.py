@@ -112,3 +112,15 @@ def test_a_command_that_takes_one_policy_says_so(
     assert run(["tune", "--policy", "all-baselines", *given]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "expected one policy" in line
+
+
+def test_assess_takes_all_baselines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the word of the other commands as well as by its own: both get as far as the trace."""
+    said: list[str] = []
+    for word in ("published", "all-baselines", "no_such_rule"):
+        out = ["--out", str(tmp_path / "report")]
+        assert run(["assess", str(tmp_path / "none"), "--policies", word, *out]) == 2
+        said += capsys.readouterr().err.splitlines()
+    assert said[0] == said[1]
+    assert "no_such_rule" in said[2]
+    assert "no_such_rule" not in said[0]

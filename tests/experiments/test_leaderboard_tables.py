@@ -182,7 +182,7 @@ def test_scores_over_little_room_are_marked_and_a_line_says_why(board: Source) -
     some = with_bound(rows, rows["bound_cost"].where(~little, least))
     text = "\n".join(complete(replace(board, results=some)))
     tables = {table.partition("\n")[0]: table for table in text.split("\n## failgym/")[1:]}
-    why = "saves 3.0 % of what replay spends, less than 5 %: a score is a share of little."
+    why = "saves 3.0 % of what replay spends, less than 5 %: there is little to gain."
     for env, table in tables.items():
         assert (rf"\* `{env}`, none: the bound {why}" in table) == (env == "Checkpoint-v1")
         for line in table.splitlines():

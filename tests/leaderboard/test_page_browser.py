@@ -600,6 +600,18 @@ def test_all_charts_are_there_without_being_scrolled_to(page: Any) -> None:
     label.wait_for(state="detached")
 
 
+def test_the_table_of_an_environment_is_printed_with_all_columns(page: Any) -> None:
+    """On paper nobody can scroll: what does not fit would be lost."""
+    page.locator("#environment").select_option("Checkpoint-v1")
+    page.set_viewport_size({"width": 660, "height": 1000})  # as narrow as paper is
+    widths = "(e => [e.clientWidth, e.scrollWidth])(document.querySelector('#table'))"
+    within, needed = page.evaluate(widths)
+    assert needed > within, "on a screen it is scrolled sideways"
+    page.emulate_media(media="print")
+    within, needed = page.evaluate(widths)
+    assert 0 < needed <= within
+
+
 def test_charts_fit_the_paper_while_it_is_printed(page: Any) -> None:
     widths = "[...document.querySelectorAll('.plot .main-svg')].map((svg) => svg.clientWidth)"
     body = "document.body.clientWidth"

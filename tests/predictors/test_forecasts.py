@@ -141,7 +141,10 @@ class TestRefusals:
         for arrays, reason in (
             ({"version": np.int64(9)}, "format version 9, expected 1"),
             ({"risk": np.zeros(9)}, "risk is float64, expected float32"),
-            ({"risk": np.zeros(4, np.float32)}, "offset does not partition risk"),
+            (
+                {"risk": np.zeros(4, np.float32)},
+                "expected offset to cut risk into a piece for each",
+            ),
             ({"confidence": np.zeros((5, 3), np.float32)}, "confidence has shape"),
             ({"window": np.int64(0)}, "window is 0 ms"),
             ({"window": np.float64(np.inf)}, "cannot convert float infinity"),

@@ -214,7 +214,7 @@ class SuiteWorlds:
         return self.predictors / f"{self.suite.course(env).predictor(seed)}.npz"
 
     def train_predictor(self, env: str) -> None:
-        """Fit the predictor of an environment, or one of each fold, and store it; not anew.
+        """Fit and store the predictor of an environment, or one per fold, unless it is stored.
 
         It learns from the train split of the registered trace, or of the user's: a secret seed
         makes another trace of the same law, and tells nothing of itself through what was learned.

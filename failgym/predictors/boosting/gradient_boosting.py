@@ -197,7 +197,7 @@ class GradientBoosting(Learned):
         }
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        """Restore what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
         recent, recent_tasks = (
             Examples.restored(
                 {key.removeprefix(of): arrays[key] for key in arrays if key.startswith(of)},

@@ -203,7 +203,10 @@ class CalibratedNodes:
         """Machine and time of the predictions that do not come true."""
         machine, begin, length = _spells_up(trace, failures, end, self.clear)
         if count and not len(length):
-            raise ValueError("false_positive_share: no machine is ever up and clear of a failure")
+            raise ValueError(
+                "false_positive_share: expected a time at which a machine is up and does not fail"
+                " soon, found none: false alarms are drawn from such times"
+            )
         lot = self._uniform(np.arange(count), np.zeros(count, np.int64), Purpose.NODE_FALSE)
         passed, total = np.cumsum(length), int(length.sum())
         target = np.minimum((lot * total).astype(np.int64), total - 1)

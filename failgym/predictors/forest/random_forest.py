@@ -161,7 +161,7 @@ class RandomForest(Learned):
         return arrays
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        """Restore what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
         try:
             forests = {
                 level: Forest.restore(arrays, f"{level}_", classes, len(self._names(level)))

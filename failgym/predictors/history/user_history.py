@@ -138,7 +138,7 @@ class UserHistory:
         }
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        """Restore what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
         names = [key for key in arrays if key.startswith("past/")]
         past = Past.of({name.removeprefix("past/"): arrays[name] for name in names})
         for name, shape in (("lengths", (len(METHODS), len(QUANTITIES))), ("norms", (2,))):

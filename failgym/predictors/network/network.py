@@ -129,7 +129,7 @@ class Trained(NamedTuple):
 
 
 class Stopping:
-    """The three stopping rules. Told of the state before each step, it says whether to go on."""
+    """Decides by three rules when training stops; `tell` is called before each training step."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe

@@ -133,7 +133,7 @@ class TwoLevelNetwork(Recipe, Learned):
         }
 
     def restore(self, arrays: Arrays) -> Self:
-        """Take up what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
+        """Restore what `arrays` returned. Raises ValueError, in one line, if it does not fit."""
         if "until" not in arrays or arrays["until"].shape != ():
             raise ValueError("expected an array until, of one number")
         if arrays["until"].dtype != np.int64:

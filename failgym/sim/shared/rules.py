@@ -40,10 +40,11 @@ class Rules:
     """FAILED: may the next attempt be started at once?"""
 
     max_extra: int = 4
-    """R: the agent's extra attempts of a task, clones included (El-Sayed et al. 2017, Alg. 1: R =
-    4)."""
+    """R: number of attempts that the agent may add to a task, clones included (El-Sayed et al.
+    2017, Alg. 1: R = 4)."""
     max_clones: int = 1
-    """C: the agent's clones of a task (El-Sayed et al. 2017, Alg. 1: C = 1)."""
+    """C: number of clones that the agent may start of a task (El-Sayed et al. 2017, Alg. 1: C =
+    1)."""
     restart_limit: int = 4
     """Intrinsic failures of a departed task up to which the cluster restarts it by itself, with
     ``restarts="limit"``; with "record" it does what the record tells (rule C8)."""

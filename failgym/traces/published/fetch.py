@@ -40,14 +40,14 @@ _ABOUT = re.compile(r"([\w.-]+): .*\npublished at: .*\nlicence: .*\ncite: .*(?:\
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file of a trace that is there."""
+    """A file of a public trace that is now on the disk."""
 
     path: str
     size: int
     """[bytes]"""
     sha256: str
     checked: Checked | None
-    """what it was checked by now; None: it was there, and is what it was known to be"""
+    """how it was checked after it had been fetched; None: it was there before, and is unchanged"""
 
 
 def _silent(_: object) -> None:

@@ -62,7 +62,7 @@ PLACEMENTS: Final = ("attempt", "machine", "slots")
 
 
 class FieldError(ValueError):
-    """A field that cannot be: its name, its value, and what was expected."""
+    """A field has an impossible value; the message names it and says what was expected."""
 
     def __init__(self, name: str, value: str, expected: str) -> None:
         super().__init__(f"field {name!r} is {value[:60]!r}, expected {expected}")

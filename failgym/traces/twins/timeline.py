@@ -91,7 +91,10 @@ def _check_goes_on(record: Record, jobs: int, total: int, last: int, epoch: int)
         raise TraceError(f"{source}: no jobs came in its first {days} whole days")
     said = f"jobs is {jobs}, expected at most"
     if not last:
-        raise TraceError(f"{said} {total}: none came in the first {days} whole days of {source}")
+        raise TraceError(
+            f"{said} {total}: no job came in the first {days} whole days of {source}, which are"
+            " repeated for more"
+        )
     if not record.stock.all() and (epoch + (jobs - total) // last) * record.period > LATEST:
         most = LATEST // record.period * last
         raise TraceError(f"{said} {most}: more would last {LATEST / DAY / 365.25:,.0f} years")

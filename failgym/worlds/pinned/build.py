@@ -94,7 +94,7 @@ def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> PinnedWorld
     if known_only:
         tasks = tasks[trace.task_outcome != Outcome.CENSORED]
     if not len(tasks):
-        raise ValueError("trace: expected at least one task of known fate")
+        raise ValueError("trace: expected at least one task whose end is known")
     return PinnedWorld(with_slices(tables, tasks, SLICE_TASKS))
 
 

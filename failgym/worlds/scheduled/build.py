@@ -84,7 +84,7 @@ def build_all(trace: Trace, scenario: Scenario, known_only: bool) -> ScheduledWo
     tasks = np.flatnonzero(tables.tasks["rows"] > 0)
     own = ~tables.tasks["censored"][tasks] | (not known_only)
     if not own.any():
-        raise ValueError("trace: expected at least one task of known fate")
+        raise ValueError("trace: expected at least one task whose end is known")
     none = np.zeros((0, 2), dtype=np.int64)
     return ScheduledWorld(with_members(tables, [EpisodeTasks(tasks, own, none)]))
 

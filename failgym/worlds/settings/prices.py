@@ -31,10 +31,10 @@ class Prices(Checked):
     """Price of the finished work of a forfeited task and of its recorded completion time again."""
 
     task_value: float | None = None
-    """Value of a task, in machine-time for each of its own: what it forfeits unless it finishes, in
-    replay too, at the price of wasted work times `weight_forfeited` (only where the record is
-    continued, and both prices are above 0). None: what the record finishes and the agent does not
-    is forfeited."""
+    """Value of a finished task, as a multiple of the machine-time of its own work. A task that does
+    not finish forfeits it, in replay too, at the price of wasted work times `weight_forfeited`.
+    Only where the record is continued, and both prices are above 0. None: a task is forfeited if
+    it finishes in the record and not with the agent."""
     waiting_price: float | None = None
     """Price of an hour of completion time in machine-hours, times `weight_completion`: only where
     that is above 0, as it is not in GracePeriod-v1 and Checkpoint-v1. None: it is priced in mean

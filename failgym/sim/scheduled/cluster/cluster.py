@@ -17,12 +17,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def cluster_of(trace: Trace) -> tuple[Records, Ints]:
-    """MACHINE of the machines of the cluster, and their trace rows.
+    """The machines of the cluster, as MACHINE records, and their rows in the trace.
 
-    Where compute times per machine are given these are the machines that they speak of, else all.
+    If the trace has compute times per machine, only machines with such times are taken.
 
     Raises:
-        ValueError: if there is none, one has no slot, or an extreme speed.
+        ValueError: if there is no machine, or if one has no slot or an extreme speed.
     """
     rows = np.arange(trace.rows("machines"), dtype=np.int64)
     if trace.rows("costs"):

@@ -19,7 +19,7 @@ __all__ = ["Row", "Rows", "count_of", "gpus_of", "limit_of", "memory_of"]
 
 
 class Row(NamedTuple):
-    """A row that is not a step's; times in seconds since 1970."""
+    """A row of a job, not of one of its steps; times are seconds since 1970."""
 
     id: JobId
     state: State
