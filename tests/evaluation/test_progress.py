@@ -48,8 +48,15 @@ def test_a_bar_does_not_take_it_for_speed_either(monkeypatch: pytest.MonkeyPatch
     from rich.progress import Progress
 
     bars = list[Progress]()
-    monkeypatch.setattr(Progress, "start", lambda bar: bars.append(bar))
-    monkeypatch.setattr(Progress, "stop", lambda bar: None)
+
+    def start(bar: Progress) -> None:
+        bars.append(bar)
+
+    def stop(bar: Progress) -> None:
+        """Nothing was begun."""
+
+    monkeypatch.setattr(Progress, "start", start)
+    monkeypatch.setattr(Progress, "stop", stop)
     with progress_bar("demo", 1_000) as advance:
         advance(1)
         done_before(advance, 900)
