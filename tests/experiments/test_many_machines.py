@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 from experiments import many_machines
 from experiments.cluster_kills import Board
 from experiments.many_machines import NODES, ONE, TWO, Measuring, makespan, on_paper, timed
+from experiments.ray_clusters import TRIES, add_node
 from experiments.result_tables.machines import machines
 from failgym.workers.ray_cluster import WAITING
 from tests.leaderboard.boards import TINY
@@ -59,6 +62,32 @@ def test_each_step_of_one_process_is_timed(
     assert [kind for kind, _ in found] == ["trace"] * 2 + ["cells"] * 4
     assert all(seconds > 0.0 for _, seconds in found)
     assert (out / "submission.json").is_file()
+
+
+class Busy:
+    """A cluster whose nodes are there in time only at the last try; the others may join later."""
+
+    def __init__(self, in_time: int) -> None:
+        self.in_time, self.begun = in_time, list[subprocess.Popen[bytes]]()
+
+    def add_node(self, **_: Any) -> int:
+        self.begun.append(subprocess.Popen(["sleep", "60"]))
+        if len(self.begun) < self.in_time:
+            raise Exception("The current node timed out during startup.")
+        return len(self.begun)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this platform")
+def test_a_node_that_is_late_is_begun_again_and_leaves_nothing() -> None:
+    busy, busier = Busy(3), Busy(TRIES + 1)
+    assert add_node(busy) == 3
+    with pytest.raises(Exception, match="timed out"):
+        add_node(busier)
+    first, second, third = busy.begun
+    third.kill()
+    ends = [one.wait() for one in (first, second, *busier.begun)]
+    assert ends == [-signal.SIGKILL] * (2 + TRIES)
+    third.wait()
 
 
 def content() -> dict[str, Any]:
