@@ -46,10 +46,8 @@ def done_before(progress: Advance, done: int) -> None:
         progress: what `progress_bar` gave, or any other function, which is just called.
         done: number of items.
     """
-    if isinstance(progress, _Shown):
-        progress.before(done)
-    elif done:
-        progress(done)
+    if done:
+        (progress.before if isinstance(progress, _Shown) else progress)(done)
 
 
 @contextmanager

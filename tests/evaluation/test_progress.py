@@ -62,6 +62,10 @@ def test_a_bar_does_not_take_it_for_speed_either(monkeypatch: pytest.MonkeyPatch
         done_before(advance, 900)
         (task,) = bars[0].tasks
         assert (task.completed, task.speed) == (901, None)
+        advance(1)
+        advance(1)
+        done_before(advance, 0)
+        assert task.speed is not None
 
 
 def test_whoever_only_counts_is_told_all_the_same() -> None:
