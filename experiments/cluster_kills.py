@@ -12,12 +12,14 @@ before it was killed often enough is followed by another into a fresh folder.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,11 +29,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from experiments.kills import COMMAND, Content, differences, ended, submission_content
+from experiments.kills import COMMAND, Content, differences, submission_content
 from experiments.ray_clusters import add_node, busy_workers, cluster, kill_node
 from failgym.cli.output import JsonFile, print_line, print_table
 
 POLICIES = ("replay", "random", "algorithm_1", "grace_period")
+PR_SET_PDEATHSIG = 1
+"""Of prctl(2)."""
 
 
 @dataclass(frozen=True)
@@ -64,27 +68,59 @@ class Board:
 
     suite: str
     folder: Path
+    policies: tuple[str, ...] = POLICIES
 
-    def start(self, name: str, *workers: str) -> subprocess.Popen[bytes]:
-        """Begin or go on with the run of a name, in a process group of its own."""
-        policies = (word for policy in POLICIES for word in ("--policy", policy))
+    def start(
+        self, name: str, *workers: str, command: Sequence[str] = (COMMAND,)
+    ) -> subprocess.Popen[bytes]:
+        """Begin or go on with the run of a name, in a process group of its own.
+
+        Args:
+            name: of the run.
+            workers: what follows `--workers`.
+            command: what Python is to run, and words that come before those of `failgym`.
+        """
+        policies = (word for policy in self.policies for word in ("--policy", policy))
         words = ("leaderboard", "run", "--suite", self.suite, "--out", str(self.folder / name))
-        return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *words, *policies, "--workers", *workers],
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        with self.log(name).open("ab") as log:  # no pipe, which would be full some time
+            return subprocess.Popen(
+                [sys.executable, "-c", *command, *words, *policies, "--workers", *workers],
+                start_new_session=True,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                preexec_fn=_end_with_us,
+            )
+
+    def log(self, name: str) -> Path:
+        """What the run of a name says."""
+        return self.folder / f"{name}.log"
+
+    def clear(self, name: str) -> None:
+        """Leave nothing of the run of a name."""
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.log(name).unlink(missing_ok=True)
+
+    def check(self, name: str, running: subprocess.Popen[bytes]) -> None:
+        """Wait for the run of a name. Raises RuntimeError if it fails."""
+        if running.wait():
+            said = self.log(name).read_text("utf-8", errors="replace")
+            raise RuntimeError(said[-2000:])
 
     def content(self, name: str) -> Content:
         """What the run of a name wrote."""
         return submission_content(self.folder / name)
 
-    def whole(self, name: str, *workers: str) -> float:
-        """Run it and leave it alone; how long that takes [s]."""
+    def whole(self, name: str, *workers: str, command: Sequence[str] = (COMMAND,)) -> float:
+        """Run it and leave it alone; how long that takes [s]. Arguments are those of `start`."""
         begun = time.perf_counter()
-        ended(self.start(name, *workers))
+        self.check(name, self.start(name, *workers, command=command))
         return time.perf_counter() - begun
+
+
+def _end_with_us() -> None:
+    """Be killed when the process ends that began this one: nobody would read what comes out."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def kill_worker(made: Any, running: subprocess.Popen[bytes]) -> bool:
@@ -144,9 +180,8 @@ def killed(
                 continue
             if running.returncode != -signal.SIGKILL:
                 break
-            running.communicate()
             running = board.start(name, "ray", "--ray-address", made.address)
-        ended(running)
+        board.check(name, running)
         rounds += 1
         wrong |= differences(whole, board.content(name))
     return Killed(kind, count, rounds, time.perf_counter() - begun, tuple(sorted(wrong)))

@@ -11,22 +11,29 @@ In each environment three learners are given more and more:
 * the paper's rule, tuned by Optuna (`failgym.tuning`): so many sets of parameters (`--trials`).
 
 Each is begun anew for each point. What it took is processor time of this process, from the call
-until the policy is there: traces, worlds, learning and choosing. Worlds are not kept, and the
-kernels are compiled before. Every policy is then judged on the test splits of the same fresh
-traces (`--first`), with 95 % intervals over traces and their jobs. One training run a point: how
-runs with other seeds differ is not in the intervals.
+until the policy is there: traces, worlds, learning and choosing. Before that the learner makes a
+policy of next to nothing, so that packages are imported and kernels compiled; then all traces and
+worlds are forgotten, and none is read from disk. So a point costs the same whichever came before.
+Every policy is then judged on the test splits of the same fresh traces (`--first`), with 95 %
+intervals over traces and their jobs. One training run a point: how runs with other seeds differ is
+not in the intervals. Where no agent of a run is as harmless as its settings ask, replay is judged.
 
-FILE keeps every point: the same command goes on after a kill. ``--plots`` draws a picture of each
-environment.
+FILE keeps every point: the same command goes on after a kill. Points that were asked otherwise, or
+made by other settings, are not joined with those of now: that needs another file. ``--plots`` draws
+a picture of each environment.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -35,13 +42,17 @@ import typer
 
 from experiments.agents_and_rules import Place
 from experiments.measured_worlds import world_of
+from experiments.reproduction.command import refusing
+from experiments.worst_cases import check_room, fresh, known_in
 from experiments.zoo import ALGORITHM, CHOSEN_ON, SCORED
 from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_for, settings_of
 from failgym.agents.counterfactual.train import LEARNER
+from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.baselines import REGISTRY
+from failgym.baselines.search import search_space
 from failgym.cli.options import override
 from failgym.cli.output import print_line, print_table
 from failgym.envs import SCENARIOS, Scenario, resolve
@@ -65,6 +76,8 @@ PAPERS = {
 most there."""
 TUNED = "tuned rule"
 LEARNERS = (ALGORITHM, LEARNER.name, TUNED)
+SIZE = "FAILGYM_CACHE_SIZE"
+"""Names how large the cache of worlds may become (`failgym.world_cache`)."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +96,10 @@ class Point:
 
 def _agent(scenario: Scenario, settings: TrainingSettings) -> Policy:
     with TemporaryDirectory() as folder:
-        result = train(scenario, Path(folder) / "run", settings)
-        return load_agent(Path(folder) / "run" / result.policy)
+        try:
+            return load_agent(train(scenario, Path(folder) / "run", settings).policy)
+        except NoneAcceptable:
+            return REGISTRY["replay"]()
 
 
 def _learns(scenario: Scenario, share: float, seed: int) -> tuple[str, Callable[[], Policy]]:
@@ -136,11 +151,98 @@ def _judged(place: Place, policy: Policy) -> tuple[float, float, float]:
     return found.value, found.low, found.high
 
 
-def _numbers(text: str) -> list[float]:
+def _warm_up(scenario: Scenario, learner: str, seed: int) -> None:
+    """Have a learner make a policy of next to nothing; that nothing comes of it does not matter."""
+    least = {one: make for one, _, make in _asked(scenario, [0.0], [1], seed)}
+    with suppress(ValueError):
+        least[learner]()
+
+
+def forget() -> None:
+    """Forget the traces and worlds that this process holds, whoever made them."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("failgym.worlds."):
+            for value in list(vars(module).values()):
+                if callable(clear := getattr(value, "cache_clear", None)):
+                    clear()
+
+
+@contextmanager
+def _from_nothing() -> Generator[None]:
+    """What is made in the block finds no trace and no world there, in memory or on disk."""
+    before = os.environ.get(SIZE)
+    os.environ[SIZE] = "0"
+    forget()
     try:
-        return sorted(float(word) for word in text.split(","))
-    except ValueError as error:
-        raise typer.BadParameter(f"expected numbers and commas, got {text!r}") from error
+        yield
+    finally:
+        os.environ.pop(SIZE)
+        if before is not None:
+            os.environ[SIZE] = before
+
+
+def _measured(make: Callable[[], Policy]) -> tuple[Policy, float]:
+    """A policy, and the processor time that it took to make it [s]."""
+    with _from_nothing():
+        begun = time.process_time()
+        policy = make()
+        return policy, time.process_time() - begun
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """Numbers above 0 with commas between them. Raises ValueError."""
+    try:
+        found = sorted({float(word) for word in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or not all(0.0 < one < math.inf for one in found):
+        raise ValueError(f"{option}: expected numbers above 0 and commas, got {text!r}")
+    return found
+
+
+def _counts(option: str, text: str) -> list[int]:
+    """Whole numbers, likewise. Raises ValueError."""
+    found = _numbers(option, text)
+    if any(not one.is_integer() for one in found):
+        raise ValueError(f"{option}: expected whole numbers, got {text!r}")
+    return [int(one) for one in found]
+
+
+def _settings(scenario: Scenario) -> str:
+    """A digest of all that says how the learners of an environment learn."""
+    name, rule = scenario.name, REGISTRY[PAPERS[scenario.name]]
+    made_by = [
+        settings_for(ALGORITHM, name).model_dump(),
+        settings_of(LEARNER, name).model_dump(),
+        [asdict(SCORED[name]), CHOSEN_ON.get(name), repr(search_space(rule)), repr(rule())],
+    ]
+    return sha256(json.dumps(made_by, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+
+
+def _checked(known: dict[str, Any], about: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What a file knows of an environment. Raises ValueError if it was measured otherwise."""
+    for key, value in about.items():
+        if known and known.get(key) != value:
+            raise ValueError(
+                f"--json: {name} was measured with other {key}: {known.get(key)}, and now {value}:"
+                " use the same, or another file"
+            )
+    return known or {**about, "points": []}
+
+
+def _unseen(
+    scenario: Scenario, judged: Scenario, traces: int, first: int, shares: Sequence[float]
+) -> list[Scenario]:
+    """Where policies are judged. Raises ValueError if something is learned there."""
+    found = fresh(judged, traces, first)
+    most = math.ceil(max(1.0, *shares) * settings_of(LEARNER, scenario.name).traces)
+    last = scenario.trace_seed + most - 1
+    if scenario.trace_seed < first + traces and first <= last:
+        raise ValueError(
+            f"--first {first}: expected seeds that nothing is learned on: in {scenario.name} these"
+            f" are {scenario.trace_seed} to {last}"
+        )
+    return found
 
 
 def main(
@@ -160,42 +262,64 @@ def main(
     plots: Annotated[Path | None, typer.Option(file_okay=False, help="Folder of pictures.")] = None,
 ) -> None:
     """Train, judge, and keep every point."""
-    os.environ["FAILGYM_CACHE_SIZE"] = "0"  # whoever comes first would pay for the others
-    content: dict[str, Any] = json.loads(json_file.read_text()) if json_file.is_file() else {}
-    for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
-        name = scenario.name
-        about: dict[str, Any] = {
-            "world": world_of(name),
-            "judged": {"traces": traces, "first": first, "set": settings or []},
-            "seed": seed,
-        }
-        known: dict[str, Any] = content.get(name, {})
-        if any(known.get(key) != value for key, value in about.items()):
-            known = about | {"points": []}
-        judged = override(scenario, settings)
-        unseen = [judged.override(trace_seed=first + number) for number in range(traces)]
-        place = Place("fresh", tuple(Anchors.of(one, split="test") for one in unseen))
-        rule = PAPERS[name]
-        known |= {"rule": rule, "as_published": _judged(place, REGISTRY[rule]())}
-        for learner, given, make in _asked(
-            scenario, _numbers(shares), [int(one) for one in _numbers(trials)], seed
-        ):
-            points = [Point(**one) for one in known["points"]]
-            if any((one.learner, one.given) == (learner, given) for one in points):
-                continue
-            begun = time.process_time()
-            policy = make()
-            took = time.process_time() - begun
-            point = Point(learner, given, took, *_judged(place, policy))
-            print_line(f"{name}, {learner}, {given}: {took:.0f} s, {_text(point)}")
-            known["points"].append(asdict(point))
-            content[name] = known
-            with replacing(json_file) as partial:
-                partial.write_text(json.dumps(content, indent=1), "utf-8")
-        _show(name, known)
-        if plots is not None:
-            plots.mkdir(parents=True, exist_ok=True)
-            draw(name, known, plots / f"{name}.png")
+    with refusing(ValueError):
+        content = known_in(json_file)
+        scenarios = [resolve(name) for name in env] if env else list(SCENARIOS.values())
+        given, counts = _numbers("--shares", shares), _counts("--trials", trials)
+        found: list[tuple[Scenario, list[Scenario], dict[str, Any]]] = []
+        for scenario in scenarios:
+            about = {
+                "world": world_of(scenario.name),
+                "judged": {"traces": traces, "first": first, "set": settings or []},
+                "seed": seed,
+                "settings": _settings(scenario),
+            }
+            unseen = _unseen(scenario, override(scenario, settings), traces, first, given)
+            known = _checked(content.get(scenario.name, {}), about, scenario.name)
+            found.append((scenario, unseen, known))
+        for scenario, unseen, known in found:
+            content[scenario.name] = known
+            asked = list(_asked(scenario, given, counts, seed))
+            for _ in _points_of(scenario, unseen, known, asked, seed):
+                with replacing(json_file) as partial:
+                    partial.write_text(json.dumps(content, indent=1), "utf-8")
+            _show(scenario.name, known)
+            if plots is not None:
+                plots.mkdir(parents=True, exist_ok=True)
+                draw(scenario.name, known, plots / f"{scenario.name}.png")
+
+
+def _points_of(
+    scenario: Scenario,
+    unseen: Sequence[Scenario],
+    known: dict[str, Any],
+    asked: Sequence[tuple[str, str, Callable[[], Policy]]],
+    seed: int,
+) -> Iterator[None]:
+    """Measure what is not known of an environment; each time there is more to keep, yield."""
+    there = {(one["learner"], one["given"]) for one in known["points"]}
+    left = {(learner, given): make for learner, given, make in asked}
+    left = {about: make for about, make in left.items() if about not in there}
+    rule, warm = PAPERS[scenario.name], set[str]()
+    if not left and "as_published" in known:
+        return
+    place = Place("fresh", tuple(Anchors.of(one, split="test") for one in unseen))
+    check_room(place.anchors)
+    if "as_published" not in known:
+        known.update(rule=rule, as_published=_judged(place, REGISTRY[rule]()))
+        yield
+    for number, ((learner, given), make) in enumerate(left.items(), 1):
+        if learner not in warm:
+            _warm_up(scenario, learner, seed)
+            warm.add(learner)
+        policy, took = _measured(make)
+        point = Point(learner, given, took, *_judged(place, policy))
+        known["points"].append(asdict(point))
+        print_line(
+            f"{scenario.name}, {number} of {len(left)}: {learner}, {given}: {took:.0f} s,"
+            f" {_text(point)}"
+        )
+        yield
 
 
 def _text(point: Point) -> str:

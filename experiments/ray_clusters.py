@@ -17,6 +17,8 @@ __all__ = ["add_node", "busy_workers", "cluster", "kill_node"]
 
 STORE = 80 << 20
 """Object store of a node [bytes]; Ray takes no less than 75 MiB."""
+TRIES = 5
+"""How often a node is begun that is not there in time."""
 
 
 @contextmanager
@@ -36,8 +38,21 @@ def cluster(nodes: int = 2) -> Generator[Any]:
 
 
 def add_node(made: Any) -> Any:
-    """Another node."""
-    return made.add_node(**_node())
+    """Another node.
+
+    On a busy machine it may not be there within Ray's half minute: then nothing is left of it, and
+    another one is begun.
+    """
+    before = set(_children(os.getpid()))
+    for left in reversed(range(TRIES)):
+        try:
+            return made.add_node(**_node())
+        except Exception:  # Ray has no other name for it
+            for pid in set(_children(os.getpid())) - before:
+                os.kill(pid, signal.SIGKILL)  # it might join later, as one too many
+            if not left:
+                raise
+    raise AssertionError("the last one is returned or raised")
 
 
 def _node() -> dict[str, Any]:

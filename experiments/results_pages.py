@@ -44,6 +44,8 @@
     python -m experiments.results_pages --from-generated real.json
     python -m experiments.generalisation --env ID --json generalisation.json
     python -m experiments.results_pages --generalisation generalisation.json
+    python -m experiments.many_machines --suite NAME --json machines.json
+    python -m experiments.results_pages --machines machines.json
     python -m experiments.rllib_ppo --json rllib.json
     python -m experiments.results_pages --rllib rllib.json
     python -m experiments.off_policy --json off_policy.json
@@ -85,6 +87,7 @@ from experiments.result_tables.intervals import (
     simulation,
     verdicts,
 )
+from experiments.result_tables.machines import machines
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import sensitivity, turns
@@ -124,6 +127,7 @@ PAGES = {
     "from_generated": "docs/results/twins.md",
     "generalisation": "docs/results/generalisation.md",
     "worst": "docs/results/agents.md",
+    "machines": "docs/many_machines.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
     "assessments": "docs/results/assessments.md",
@@ -175,6 +179,7 @@ def main(
     verdicts_file: Annotated[Path | None, typer.Option("--verdicts", **FILE)] = None,
     from_generated_file: Annotated[Path | None, typer.Option("--from-generated", **FILE)] = None,
     generalisation_file: Annotated[Path | None, typer.Option("--generalisation", **FILE)] = None,
+    machines_file: Annotated[Path | None, typer.Option("--machines", **FILE)] = None,
     rllib_file: Annotated[Path | None, typer.Option("--rllib", **FILE)] = None,
     off_policy_file: Annotated[Path | None, typer.Option("--off-policy", **FILE)] = None,
     assessments_file: Annotated[Path | None, typer.Option("--assessments", **FILE)] = None,
@@ -209,6 +214,7 @@ def main(
         ("verdicts", verdicts_file, verdicts),
         ("from_generated", from_generated_file, from_generated),
         ("generalisation", generalisation_file, generalisation),
+        ("machines", machines_file, machines),
         ("rllib", rllib_file, rllib),
         ("off_policy", off_policy_file, off_policy),
         ("assessments", assessments_file, assessments),

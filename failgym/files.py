@@ -11,7 +11,7 @@ from pathlib import Path
 if os.name == "posix":
     import fcntl
 
-__all__ = ["PARTIAL", "replacing"]
+__all__ = ["PARTIAL", "marked", "replacing"]
 
 PARTIAL = ".failgym-*.partial"
 """What the names look like of files that a killed process was writing."""
@@ -40,8 +40,8 @@ def replacing(path: Path) -> Generator[Path]:
     """
     partial, held = path, -1
     try:
-        _remove_left(path.parent)
-        partial, held = _new_partial(path.parent)
+        _remove_left(path.parent, PARTIAL)
+        partial, held = _new(path.parent, PARTIAL)
         yield partial
         with partial.open("rb") as written:  # or a power cut may leave the name without content
             os.fsync(written.fileno())
@@ -56,6 +56,31 @@ def replacing(path: Path) -> Generator[Path]:
             os.close(held)
 
 
+@contextmanager
+def marked(folder: Path, pattern: str) -> Generator[Path]:
+    """A file in a folder that is there as long as the block runs.
+
+    Those of the same pattern that killed processes have left are removed.
+
+    Args:
+        folder: which is there.
+        pattern: of its name, with one ``*``, which becomes a random word.
+
+    Yields:
+        The file, empty.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    _remove_left(folder, pattern)
+    mark, held = _new(folder, pattern)
+    try:
+        yield mark
+    finally:
+        mark.unlink(missing_ok=True)
+        os.close(held)
+
+
 def _names(filename: object, partial: Path) -> bool:
     """Does an error name no file, or one that is being written?"""
     if filename is None or filename in (partial, str(partial)):
@@ -63,20 +88,20 @@ def _names(filename: object, partial: Path) -> bool:
     return isinstance(filename, str | Path) and Path(filename).match(PARTIAL)
 
 
-def _new_partial(folder: Path) -> tuple[Path, int]:
+def _new(folder: Path, pattern: str) -> tuple[Path, int]:
     """An empty file, and the descriptor by which it is held as long as this process lives."""
     while True:
-        partial = folder / PARTIAL.replace("*", secrets.token_hex(8))
-        held = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        file = folder / pattern.replace("*", secrets.token_hex(8))
+        held = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         _hold(held, wait=True)
-        if partial.exists():
-            return partial, held
+        if file.exists():
+            return file, held
         os.close(held)  # it was taken for one that was left, before it was held
 
 
-def _remove_left(folder: Path) -> None:
-    """Remove the files that nobody holds: who was writing them was killed."""
-    for left in folder.glob(PARTIAL):
+def _remove_left(folder: Path, pattern: str) -> None:
+    """Remove the files of a pattern that nobody holds: who made them was killed."""
+    for left in folder.glob(pattern):
         with suppress(OSError):
             found = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:

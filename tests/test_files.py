@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from failgym.files import PARTIAL, replacing
+from failgym.files import PARTIAL, marked, replacing
 
 
 def test_a_file_takes_the_place_of_another_when_it_is_whole(tmp_path: Path) -> None:
@@ -108,3 +108,11 @@ def fill(path: Path, filename: str | None) -> None:
         partial.write_text("half")
         named = {"partial": [str(partial)], None: []}.get(filename, [filename])
         raise OSError(errno.ENOSPC, "No space left on device", *named)
+
+
+def test_a_mark_is_there_for_a_while_and_those_of_killed_processes_go(tmp_path: Path) -> None:
+    left = tmp_path / ".here-0123"
+    left.touch()
+    with marked(tmp_path, ".here-*") as mark, marked(tmp_path, ".here-*") as other:
+        assert sorted(tmp_path.iterdir()) == sorted([mark, other])
+    assert list(tmp_path.iterdir()) == []

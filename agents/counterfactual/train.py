@@ -59,7 +59,7 @@ from failgym.envs.spaces import columns_among
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.measuring import measure
-from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.evaluation.verdict import judged
 from failgym.sim.shared.fields import INDEX
 from failgym.worlds.settings.source import generated
@@ -268,7 +268,7 @@ class _Run:
         number, begun = len(before) + 1, time.perf_counter()
         file, times = folder.round(number), folder.round(number).with_suffix(".json")
         if file.exists():
-            progress(self.hyper.traces + 1)
+            done_before(progress, self.hyper.traces + 1)
             seconds = read_json(times).get("seconds", 0.0) if times.exists() else 0.0
             return self._finished(file, before, seconds)
         visits = self._visits(number, before, progress)

@@ -23,7 +23,7 @@ from failgym.agents.training.run_folder import RunFolder
 from failgym.agents.training.train import RollingRun, checked_run, train
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.envs import Scenario
-from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.traces.store import META_FILE
 from failgym.workers import ALONE, GOES_ON, Workers, each
 from failgym.worlds.settings.splitting import FOLDS
@@ -133,7 +133,8 @@ def train_many(
             several; with ``resume``, if none of them was begun; ``threads`` other than 1 where
             several train at the same time. Later, if a worker was killed, as
             `failgym.workers.each`: what was finished stays.
-        KeyboardInterrupt: after Ctrl-C, once those at work have taken a checkpoint.
+        KeyboardInterrupt: after Ctrl-C, once those at work have taken a checkpoint; those on a
+            cluster go back to their last one.
     """
     found = _checked(runs, resume, workers)
     with _shared_folder(runs, workers), _resumable():
@@ -243,7 +244,7 @@ class _Steps:
                 progress=self.progress,
                 asked_for=run.asked_for,
             )
-        except (ImportError, MemoryError, OSError, ValueError) as error:
+        except (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
             return " ".join(str(error).split()) or type(error).__name__
 
 
@@ -265,7 +266,7 @@ class _Training:
         """Train all that are not finished: their results join those found, or why they failed."""
         left = [number for number, result in self.found.items() if result is None]
         for number in self.found.keys() - left:
-            self.progress(self.runs[number].total)
+            done_before(self.progress, self.runs[number].total)
         apart = [n for n in left if self.workers.several and self.runs[n].settings.rolling]
         new = [n for n in apart if not self.runs[n].folder.begun]
         for number in new:
@@ -278,8 +279,8 @@ class _Training:
 
     def _each(self, steps: dict[Step, int]) -> None:
         """Do steps, each with so much progress."""
-        told = _Progress(self.runs, steps, self.progress)
         apart = self.workers.several
+        told = _Progress(self.runs, steps, self.progress, apart)
         outcomes = each(
             _Steps(self.runs, silent if apart else told.here).train,
             list(steps),
@@ -298,29 +299,39 @@ class _Training:
 
 
 class _Progress:
-    """How far the steps of a call of `each` are: as told here, or as their folders say."""
+    """How far the steps of a call of `each` are: as told here, or as their folders say.
+
+    Args:
+        runs: the agents.
+        steps: those that are to be done, each with so much progress.
+        advance: is told.
+        apart: do other processes train? Else this one does, one step after the other.
+    """
 
     def __init__(
-        self, runs: Sequence[AgentRun], steps: Mapping[Step, int], advance: Advance
+        self, runs: Sequence[AgentRun], steps: Mapping[Step, int], advance: Advance, apart: bool
     ) -> None:
-        self.runs, self.left, self.advance = runs, dict(steps), advance
-        self.told = dict.fromkeys(steps, 0)
-        self.looks = 0
+        self.runs, self.left, self.advance, self.apart = runs, dict(steps), advance, apart
+        self.told = {step: min(self._known(step), total) for step, total in steps.items()}
+        done_before(advance, sum(self.told.values()))
+        self.looks = self.counted = 0
 
     def here(self, done: int) -> None:
-        """The step at work is one of this process, in which they are done in order."""
-        self._tell(next(iter(self.left)), self.told[next(iter(self.left))] + done)
+        """The step at work is one of this process; it also counts what it finds done."""
+        self.counted += done
+        self._tell(next(iter(self.left)), self.counted)
 
     def look(self) -> None:
-        """Read how far the agents are, which other processes may train."""
+        """Read how far the agents are that other processes train."""
         self.looks += 1
-        if self.looks % LOOKS == 0:
+        if self.apart and self.looks % LOOKS == 0:
             for step in self.left:
                 self._tell(step, self._known(step))
 
     def ended(self, step: Step, outcome: object) -> None:
         """A step is over; what was not told of it is told now."""
         self._tell(step, self.left.pop(step))
+        self.counted = 0
 
     def _tell(self, step: Step, so_far: int) -> None:
         if so_far > self.told[step]:

@@ -42,7 +42,7 @@ from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, write_json
 from failgym.agents.training.validation import Validator
 from failgym.envs import Scenario
-from failgym.evaluation.progress import Advance
+from failgym.evaluation.progress import Advance, done_before
 from failgym.evaluation.verdict import Verdict, judged
 
 __all__ = ["TrainingSession"]
@@ -92,7 +92,7 @@ class TrainingSession:
         begun = self.folder.checkpoint.exists()
         if begun:
             self._resume()
-            progress(self.model.num_timesteps)
+            done_before(progress, self.model.num_timesteps)
         elif self.taught is not None:
             self._warm_start(self.taught)
         with held_interrupts() as stop:

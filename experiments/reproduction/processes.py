@@ -181,7 +181,7 @@ def _child(name: str, work: Work, log: Path, pipe: Connection) -> None:
             sys.stderr.flush()
             _teller(pipe, "error")(f"{type(error).__name__}: {error}")
             return
-    log.unlink()
+    log.unlink(missing_ok=True)  # where a step is done anew, both write to it
 
 
 def _teller(pipe: Connection, kind: str) -> Callable[[Any], None]:

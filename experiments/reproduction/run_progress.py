@@ -71,6 +71,7 @@ class RunProgress:
             self._say(f"[{self._done}/{self._total}] {event.name}: {said}{left}")
         elif event.name not in self._running:
             self._running.append(event.name)
+            self._jobs = max(self._jobs, len(self._running))  # a cluster has as many as it has
         if self._bar is not None:
             label = f"{', '.join(self._running)}; about {time_text(self.left)} left"
             self._bar.update(self._task, completed=self._work(), description=label)

@@ -38,26 +38,36 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
 def worst(content: dict[str, Any]) -> str:
     """Worst slices, jobs and traces, as `experiments.worst_cases` wrote them.
 
-    All agents, replay, and the best rules: as many as there are agents, two at least.
+    All agents, replay, and the best rules: as many as there are agents, two at least. Below the
+    table stands of how many traces, slices and jobs they are the worst.
     """
     columns = ["", "policy", "score", "worst slice", "worst job", "losing jobs", "worst trace"]
     cells: list[list[str]] = []
+    counts: list[str] = []
     for env in (env for env in SCENARIOS if env in content):
         rows: list[dict[str, Any]] = content[env]["rows"]
         trained = [row for row in rows if row["agent"]]
         rules = [row for row in rows if not row["agent"] and row["policy"] != REPLAY]
         nothing = [row for row in rows if row["policy"] == REPLAY]
+        of: dict[str, Any] = content[env]["of"]
+        told = [f"{of[name]:,} {name}" for name in ("traces", "slices", "jobs") if of[name]]
+        counts.append(f"- `failgym/{env}`: the worst of {', '.join(told)}.")
         kept = [*trained, *rules[: max(len(trained), LEAST_RULES)], *nothing]
         for row in sorted(kept, key=lambda one: -one["score"]):
             name = f"**`{row['policy']}`**" if row["agent"] else f"`{row['policy']}`"
             cells.append(
                 [
                     *(f"`failgym/{env}`", name, f"{row['score']:.1f}", f"{row['slice']:.2f}"),
-                    *(_shown(row["job"], 2), _shown(row["losing"], 1, " %"), f"{row['trace']:.1f}"),
+                    *(
+                        _shown(row["job"], 2),
+                        _shown(row["losing"], 1, " %"),
+                        _shown(row["trace"], 1),
+                    ),
                     *(f"{row['false_kills']:.2f}", _shown(row["in_a_job"], 0)),
                 ]
             )
-    return "\n".join(table([*columns, "false kills of 1,000", "most in a job"], cells))
+    rows = table([*columns, "false kills of 1,000", "most in a job"], cells)
+    return "\n".join([*rows, "", *counts])
 
 
 def _shown(value: float | None, digits: int, unit: str = "") -> str:

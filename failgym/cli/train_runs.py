@@ -140,9 +140,10 @@ def command_of(words: Sequence[str], kept: Mapping[str, str]) -> str:
 
 def _same(text: str, value: str) -> bool:
     """Is it the same value? A seed may be written in several ways, and a path."""
-    if text.lstrip("+").isdigit() and value.isdigit():
+    try:
         return int(text) == int(value)
-    return text == value or str(Path(text)) == value
+    except ValueError:
+        return text == value or str(Path(text)) == value
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:

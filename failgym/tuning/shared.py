@@ -19,7 +19,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.tuning.search import LOST, PLACE, Search, not_lost, place_of
 from failgym.tuning.storage import shared_study
 from failgym.workers.at_node import same_results
@@ -60,7 +60,7 @@ class SharedSearch:
         self.study: Study = shared_study(url, search.identity | same_results(PACKAGES))
         self.study.sampler = search.sampler
         self._name = secrets.token_hex(8)
-        self._told = 0
+        self._told: int | None = None
         self._heard: dict[str, tuple[Any, float]] = {}
         """who is at work -> the last beat, and when it was first seen"""
 
@@ -90,7 +90,10 @@ class SharedSearch:
     def report(self, progress: Advance) -> None:
         """Tell how many more of the trials are over than were told before."""
         over = len(self.known())
-        progress(over - self._told)
+        if self._told is None:
+            done_before(progress, over)
+        else:
+            progress(over - self._told)
         self._told = over
 
     def known(self) -> list[FrozenTrial]:

@@ -14,7 +14,7 @@ from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors, Score
 from failgym.evaluation.arguments import check_count
 from failgym.evaluation.caller import check_playable
-from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.tuning.objective import ADOPTED, Comparison
 from failgym.tuning.search import Search, done
 from failgym.tuning.shared import SharedSearch
@@ -155,7 +155,7 @@ def tune(
         part.all(progress)
         return _judged(policy, search.best(part.known()), fit, later, trials)
     study = search.opened(storage)
-    progress(min(len(done(study)), trials))
+    done_before(progress, min(len(done(study)), trials))
     while len(done(study)) < trials:
         search.step(study)
         progress(1)

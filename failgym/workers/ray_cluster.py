@@ -25,6 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from failgym.files import marked
 from failgym.workers.at_node import charge_of
 from failgym.workers.engine import AUTO, GOES_ON, LOOK
 from failgym.workers.environment import library_folder, settings
@@ -35,8 +36,8 @@ RETRIES = 5
 """How often a step is done anew whose process or machine was lost. More would be no chance."""
 WAITING = 1_000
 """How many steps are with Ray at once."""
-MARK = ".seen-by-all-"
-"""What the name of the file begins with by which machines see that they share a folder."""
+MARK = ".seen-by-all-*"
+"""What the name of the file looks like by which machines see that they share a folder."""
 REACH = 10.0
 """How long an address is tried [s]."""
 MOST_REASON = 500
@@ -86,16 +87,16 @@ def each(
 
 @contextmanager
 def _marked(folder: Path | None, key: str) -> Generator[list[Path]]:
-    """A file in a folder, which no other folder of that name has; none without a folder."""
+    """A file in a folder, which no other folder of that name has; none without a folder.
+
+    What commands that were killed have left there is removed.
+    """
     if folder is None:
         yield []
         return
-    mark = folder / f"{MARK}{key}"
-    mark.write_text(key, "utf-8")
-    try:
+    with marked(folder, MARK) as mark:
+        mark.write_text(key, "utf-8")
         yield [mark]
-    finally:
-        mark.unlink(missing_ok=True)
 
 
 class _Steps(Generic[T, R]):

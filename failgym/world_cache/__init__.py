@@ -19,7 +19,7 @@ from failgym.world_cache.file import blocks_of, read_world, write_world
 from failgym.world_cache.folder import cache_folder, file_name, make_room, size_limit
 from failgym.world_cache.key import key_of
 
-__all__ = ["LEAST_SECONDS", "KeptPart", "kept_or_built", "nothing_kept"]
+__all__ = ["LEAST_SECONDS", "KeptPart", "keeps_worlds", "kept_or_built", "nothing_kept"]
 
 LEAST_SECONDS = 0.25
 """What building a world takes at least for it to be kept [s]. Below, little is saved: to work out
@@ -43,6 +43,11 @@ class KeptPart(NamedTuple):
 
 
 _World = TypeVar("_World", bound=tuple[Any, ...])
+
+
+def keeps_worlds() -> bool:
+    """Is there a cache? Raises ValueError for a size of it that is none."""
+    return _KEEPING.get() and size_limit() > 0 and cache_folder() is not None
 
 
 def kept_or_built(

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("stable_baselines3", reason="needs failgym[agents]")
 from experiments.kills import COMMAND, Content, trained_content
 from failgym import cli
+from failgym.agents.training import many
 from failgym.agents.training.many import AgentRun, train_many
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.cli.train_runs import command_of
@@ -140,6 +142,50 @@ def test_one_that_fails_stops_no_other_and_is_named(tmp_path: Path) -> None:
     assert sum(told) == sum(run.total for run in runs)
 
 
+def test_a_bug_of_a_library_is_that_agents_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What torch complains of is no ValueError."""
+    train, calls = many.train, list[int]()
+
+    def fails_once(*args: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("no such\nkernel")
+        return train(*args, **more)
+
+    monkeypatch.setattr(many, "train", fails_once)
+    first, second = train_many(some(tmp_path, 2))
+    assert (first.result, first.problem) == (None, "no such kernel")
+    assert second.result is not None
+
+
+def test_progress_of_agents_that_were_begun_is_told_once(tmp_path: Path) -> None:
+    """Here as elsewhere, in whatever order they go on."""
+    runs = [
+        replace(run, settings=replace(run.settings, validate_every=64))
+        for run in some(tmp_path, 11, n_steps=8)
+    ]
+
+    class Stopped(Exception):
+        """Training is interrupted."""
+
+    def stops(done: int) -> None:
+        told.append(done)
+        if sum(told) >= 128:
+            raise Stopped
+
+    told: list[int] = []
+    with pytest.raises(Stopped):
+        many.train(runs[-1].scenario, runs[-1].out, runs[-1].settings, progress=stops)
+    assert runs[-1].folder.scored > 0
+    for workers in (Workers(), Workers(2)):
+        here, told = runs if workers == Workers() else runs[-1:], []
+        train_many(here, resume=True, workers=workers, progress=told.append)
+        assert sum(told) == sum(run.total for run in here)
+        assert min(told) >= 0
+
+
 BAD = [
     (("--seed", "1", "--seed", "1"), "--seed: 1 is given twice"),
     (("--env", "failgym/Cloning-v1"), "--env: failgym/Cloning-v1 is given twice"),
@@ -193,6 +239,8 @@ def test_what_began_an_agent_is_the_command_for_it_alone() -> None:
     assert command_of(words, {"--env": "B", "--seed": "1", "--config": "None"}) == (
         "failgym train --env=B --seed=01 --steps 9"
     )
+    words = ["train", "--seed", "1_0", "--seed", "+2"]  # as the option is read
+    assert command_of(words, {"--seed": "10"}) == "failgym train --seed 1_0"
 
 
 def test_folds_are_trained_apart_and_joined(

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs failgym[boosting]")
@@ -14,14 +16,27 @@ pytest.importorskip("optuna", reason="needs failgym[tuning]")
 pytest.importorskip("matplotlib", reason="needs failgym[plots]")
 
 from experiments import compute_curves
+from experiments.compute_curves import forget
+from failgym.agents.training.result import NoneAcceptable
+from failgym.agents.training.training_settings import TrainingSettings
 from failgym.baselines import REGISTRY
 from failgym.evaluation import Anchors
+from failgym.worlds import source
+from failgym.worlds.source import whole_trace
 
 GRACE = "failgym/GracePeriod-v1"
 
 
 def test_points_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = list[str]()
+    made, generated = list[tuple[str, Any]](), list[int]()
+    generate = source.generate
+
+    def seen(*args: Any, seed: int, **more: Any) -> Any:
+        generated.append(seed)
+        return generate(*args, seed=seed, **more)
+
+    monkeypatch.setattr(source, "generate", seen)
+    forget()
 
     def asked(scenario: Any, shares: Any, trials: Any, seed: int) -> Any:
         for learner, rule in zip(
@@ -29,7 +44,8 @@ def test_points_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ):
 
             def make(rule: str = rule) -> Any:
-                made.append(rule)
+                made.append((rule, shares))
+                whole_trace(scenario.override(jobs=20))
                 return REGISTRY[rule]()
 
             yield learner, f"{shares} {trials}", make
@@ -40,7 +56,11 @@ def test_points_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         compute_curves.main(
             file, [GRACE], "0.5", "2", traces=2, settings=small, plots=tmp_path / "plots"
         )
-    assert made == ["replay", "grace_period", "immediate_kill"]
+    rules = ("replay", "grace_period", "immediate_kill")
+    assert made == [(rule, shares) for rule in rules for shares in ([0.0], [0.5])]
+    assert generated[:2] == [9_000, 9_001]
+    own = [seed for seed in generated if seed < 9_000]
+    assert len(own) == 4, "one for the first to warm up, and one for each point"
     found = json.loads(file.read_text())["GracePeriod-v1"]
     scores = {one["learner"]: one["score"] for one in found["points"]}
     unseen = compute_curves.resolve(GRACE).override(jobs=3_000)
@@ -65,3 +85,50 @@ def test_what_is_given_is_a_share_of_what_settings_ask_for() -> None:
         ("counterfactual", "40 traces"),
         ("tuned rule", "3 trials"),
     ]
+
+
+def test_where_no_agent_is_harmless_enough_replay_is_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def train(*args: Any) -> None:
+        raise NoneAcceptable("false_kills: expected 1 a job at most")
+
+    monkeypatch.setattr(compute_curves, "train", train)
+    found = compute_curves._agent(compute_curves.resolve(GRACE), TrainingSettings("ppo"))
+    assert found == REGISTRY["replay"]()
+
+
+def run(file: Path, *words: str) -> Result:
+    app = typer.Typer()
+    app.command()(compute_curves.main)
+    return CliRunner().invoke(app, ["--json", str(file), "--env", GRACE, *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--shares", "0,1"], "--shares: expected numbers above 0 and commas, got '0,1'"),
+        (["--shares", "nan"], "--shares: expected numbers above 0"),
+        (["--trials", "2.5"], "--trials: expected whole numbers, got '2.5'"),
+        (["--first", "30"], "--first 30: expected seeds that nothing is learned on: in GracePer"),
+        (["--set", "trace_seed=3"], "--set trace_seed: expected none: --first says which seeds"),
+        (["--seed", "1"], "--json: GracePeriod-v1 was measured with other seed: 0, and now 1: use"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_one_line_and_loses_no_point(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    file, scenario = tmp_path / "curves.json", compute_curves.resolve(GRACE)
+    about = {
+        "world": compute_curves.world_of(scenario.name),
+        "judged": {"traces": 8, "first": 9_000, "set": []},
+        "seed": 0,
+        "settings": compute_curves._settings(scenario),
+    }
+    file.write_text(json.dumps({scenario.name: {**about, "points": [{"learner": "mine"}]}}))
+    before = file.read_text()
+    done = run(file, *words)
+    assert (done.exit_code, len(done.output.strip().splitlines())) == (2, 1), done.output
+    assert said in done.output
+    assert file.read_text() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from typer.testing import CliRunner
 from experiments.elsayed2017_figure1 import EXPERIMENT as FIGURE_1
 from experiments.elsayed2017_retry_cap import EXPERIMENT as RETRY_CAP
 from experiments.elsayed2017_table1 import EXPERIMENT as TABLE_1
-from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options
+from experiments.reproduction import BEYOND, Experiment, Kind, Measured, Options, run_progress
 from experiments.reproduction.catalogue import Catalogue
+from experiments.reproduction.processes import Apart, Event
+from experiments.reproduction.run_progress import RunProgress
 from experiments.reproduction.stored_results import Store
 from experiments.run_all import main
 from failgym.evaluation.progress import Advance
@@ -149,3 +152,24 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 2
     assert len(done.output.strip().splitlines()) == 1
+
+
+def log_goes(folder: Path, name: str, steps: object, advance: object) -> None:
+    """Its log is removed meanwhile, by another process that does the same item."""
+    (folder / f"{name}.log").unlink()
+
+
+def test_an_item_that_is_done_twice_at_once_does_not_fail(tmp_path: Path) -> None:
+    assert Apart(partial(log_goes, tmp_path), tmp_path).do("x") == ""
+
+
+def test_the_time_left_knows_how_many_work_on_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 30.0])
+    monkeypatch.setattr(run_progress.time, "perf_counter", lambda: next(clock))
+    names = [f"x{number}" for number in range(40)]  # a minute each, as far as is known
+    with RunProgress(Store(tmp_path), names, len(names), 1, False) as progress:
+        for name in names:
+            progress.update(Event(name, 0.5))
+        assert progress.left == pytest.approx(30.0)

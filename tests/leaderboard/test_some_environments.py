@@ -264,3 +264,55 @@ def test_the_world_of_a_cell_is_built_once(
     monkeypatch.setitem(SUITES, "by stake", Suite("by stake", 1, (course,)))
     submit(tmp_path / "run", player("give_up", CLONING), suite=SUITES["by stake"])
     assert len(built) == len(set(built)) == 2 * len(course.forecasts) == 4
+
+
+def by_stake(monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """A suite of two traces with two kinds of forecast."""
+    changes = {"jobs": 1_000, "slice_tasks": 1}
+    course = Course(CLONING, seeds=(11, 12), slices=5, by_stake=True, changes=changes)
+    found = Suite("by stake", 1, (course,))
+    monkeypatch.setitem(SUITES, "by stake", found)
+    return found
+
+
+def test_a_run_that_goes_on_prepares_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_worlds: Path
+) -> None:
+    suite, prepared, told = by_stake(monkeypatch), list[int](), list[int]()
+    prepare = RunTasks._prepare
+
+    def stops(run: RunTasks, cells: Any) -> None:
+        if prepared:
+            raise ValueError("stopped")
+        prepared.append(cells[0].seed)
+        prepare(run, cells)
+
+    monkeypatch.setattr(RunTasks, "_prepare", stops)
+    with pytest.raises(ValueError, match="stopped"):
+        submit(tmp_path / "run", player("give_up", CLONING), suite=suite)
+
+    def seen(run: RunTasks, cells: Any) -> None:
+        prepared.append(cells[0].seed)
+        prepare(run, cells)
+
+    monkeypatch.setattr(RunTasks, "_prepare", seen)
+    entry = player("give_up", CLONING)
+    submit(tmp_path / "run", entry, suite=suite, progress=told.append)
+    assert prepared == [11, 12]
+    assert sum(told) == count_steps(SuiteWorlds.of(suite), [entry])
+
+
+def test_without_a_cache_no_world_is_built_only_to_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAILGYM_CACHE_SIZE", "0")
+    suite, played = by_stake(monkeypatch), list[Cell]()
+    playing = SuiteWorlds.playing
+
+    def seen(worlds: SuiteWorlds, cell: Cell, slices: Any) -> Any:
+        played.append(cell)
+        return playing(worlds, cell, slices)
+
+    monkeypatch.setattr(SuiteWorlds, "playing", seen)
+    submit(tmp_path / "run", player("give_up", CLONING), suite=suite)
+    assert len(played) == len(set(played)) == len(list(suite.cells()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from failgym.evaluation.progress import Advance, silent
+from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.cell_results import play_cell
 from failgym.leaderboard.run.work_folder import WorkFolder
@@ -17,6 +17,7 @@ from failgym.leaderboard.submission.records import LeftOut
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.workers import Workers, each
+from failgym.world_cache import keeps_worlds
 
 __all__ = [
     "RunTasks",
@@ -89,13 +90,20 @@ class RunTasks:
     def _prepare(self, cells: Sequence[Cell]) -> None:
         """Find replay and the bound of a trace, with every kind of forecast.
 
-        The worlds that policies will play are built on the way, while the trace is at hand.
+        The worlds that policies will play are built on the way, while the trace is at hand, if
+        they are kept: else whoever plays would build them once more.
         """
         for cell in cells:
             alike = self.worlds.alike(cell)
             if not self.work.reference_file(alike).is_file():
                 self.work.save_reference(alike, self.worlds.reference(alike))
-            self.worlds.playing(cell, self.work.reference(alike).slices)
+            if keeps_worlds():
+                self.worlds.playing(cell, self.work.reference(alike).slices)
+
+    def prepared(self, cells: Sequence[Cell]) -> bool:
+        """Was a trace prepared by an earlier run?"""
+        files = (self.work.reference_file(self.worlds.alike(cell)) for cell in cells)
+        return all(file.is_file() for file in files)
 
 
 def _policy_files(tasks: Sequence[_Task]) -> list[Path]:
@@ -168,7 +176,9 @@ def find_references(
     run: RunTasks, cells: Sequence[Cell], workers: Workers, progress: Advance
 ) -> None:
     """Find out what replay and the bound cost, trace by trace."""
-    tasks: list[_Task] = [("trace", mine) for mine in _by_trace(cells)]
+    traces = _by_trace(cells)
+    tasks: list[_Task] = [("trace", mine) for mine in traces if not run.prepared(mine)]
+    done_before(progress, len(traces) - len(tasks))
     run.all_done(tasks, workers, done=progress)
 
 
@@ -213,7 +223,8 @@ def play_all(
             todo = [(e, c) for e, c in group if not run.work.cell_file(e.key, c).is_file()]
             if todo:
                 tasks.append(("cells", todo))
-    seen = 0
+    seen = run.work.count_cells()
+    done_before(progress, seen)
 
     def look() -> None:
         nonlocal seen
@@ -221,5 +232,4 @@ def play_all(
         progress(done - seen)
         seen = done
 
-    look()
     run.all_done(tasks, workers, look=look)
