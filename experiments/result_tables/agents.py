@@ -66,8 +66,8 @@ def worst(content: dict[str, Any]) -> str:
                     *(f"{row['false_kills']:.2f}", _shown(row["in_a_job"], 0)),
                 ]
             )
-    rows = table([*columns, "false kills of 1,000", "most in a job"], cells)
-    return "\n".join([*rows, "", *counts])
+    lines = table([*columns, "false kills of 1,000", "most in a job"], cells)
+    return "\n".join([*lines, "", *counts])
 
 
 def _shown(value: float | None, digits: int, unit: str = "") -> str:

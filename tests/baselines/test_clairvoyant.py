@@ -558,6 +558,29 @@ def test_a_task_that_the_user_kills_is_best_left_alone() -> None:
     assert (bound.choices[0], bound.costs[0].sum()) == (0, 5 * 900)
 
 
+def test_work_that_the_data_cut_is_never_charged() -> None:
+    """To leave the record in time voids a third attempt; the second is cut, beside the finisher."""
+    rows = [
+        {"task": 0, "start": 0, "end": 1_000, "outcome": Outcome.FINISH, "cause": None},
+        {"task": 0, "start": 100, "end": 500, "outcome": Outcome.CENSORED, "cause": None},
+        {"task": 0, "start": 300, "end": 340, "outcome": Outcome.EVICT, "cause": Cause.MACHINE},
+    ]
+    trace = Trace.of(
+        Meta("cut"),
+        jobs={"original_id": ["a"], "submit": [0], "width": [1], "outcome": [0]},
+        tasks={"job": [0], "index": [0], "width": [1]},
+        attempts={name: [row[name] for row in rows] for name in rows[0]},
+    )
+    rules = Rules(checkpoint=True, window=240, checkpoint_cost=3, restore_cost=3)
+    context = random_context(np.random.default_rng(0), trace, rules)
+    case = Case(trace, rules, context, Weights(1.0, 1.0, 0.0, 1.0))
+    world = compile_world(*case[:4])
+    bound = clairvoyant(world, rules, np.array([0]), limit=1_000)
+    assert bound.exact[0]
+    assert bound.costs[0].sum() == 3, "one checkpoint; 40 are wasted if the record is kept to"
+    assert list(check(case)) == ["equal"]
+
+
 def test_a_task_of_unknown_fate_has_no_bound() -> None:
     world = build_world(resolve("GracePeriod-v1", {"jobs": 3_000})).tables
     cut = np.flatnonzero(world.tasks["censored"])[:1]

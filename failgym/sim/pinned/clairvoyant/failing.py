@@ -23,8 +23,7 @@ __all__ = ["can_finish", "cost_of_failure", "most_saved", "soonest_failure"]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _USER = int(Ending.EXTERNAL), int(Ending.USER)
-_CENSORED = int(Ending.CENSORED)
-_FINISHED = int(Outcome.FINISH)
+_FINISHED, _CUT = int(Outcome.FINISH), int(Outcome.CENSORED)
 
 
 @kernel
@@ -99,7 +98,7 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
         run: the only attempt that is alive.
     """
     p, record, c = w.parameters[0], w.tasks[task.task], w.beyond[task.task]
-    if own_outcome(w, run) == _FINISHED:
+    if own_outcome(w, run) in (_FINISHED, _CUT):
         return 0.0
     ending, user_kills = own_ending(run), record.kill_at != NEVER
     end = min(run.end, record.kill_at)
@@ -143,7 +142,7 @@ def cost_of_failure(w: Any, ep: Any, task: Any, run: Any) -> float:
             row = w.rows[record.rows_at + following]
             following += 1
             ending = row.ending
-            if ending in (_FINISH, _CENSORED):
+            if ending == _FINISH or row.outcome == _CUT:
                 return 0.0
             if ending == _USER:
                 if c.work < np.inf:

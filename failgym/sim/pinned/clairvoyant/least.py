@@ -16,8 +16,8 @@ from failgym.vocabulary import NEVER, Decision, Ending, Outcome
 __all__ = ["least_cost"]
 
 _INTRINSIC, _EXTERNAL = int(Ending.INTRINSIC), int(Ending.EXTERNAL)
-_CENSORED = int(Ending.CENSORED)
-_FINISHED, _WINDOW = int(Outcome.FINISH), int(Decision.WINDOW)
+_FINISHED, _CUT = int(Outcome.FINISH), int(Outcome.CENSORED)
+_WINDOW = int(Decision.WINDOW)
 
 
 @kernel
@@ -69,8 +69,8 @@ def _work_lost(w: World, s: State) -> float:
 
     If one of them finishes the task, all the work of the others is lost but what it resumed from.
     Else what is not saved is lost, or another checkpoint is made. The latter need not be thought of
-    where nothing can be saved, or nothing can start before one finishes. Attempts that the data cut
-    are never charged for their work.
+    where nothing can be saved, or nothing can start before one finishes. An attempt that ends where
+    the data cut it is never charged for its work.
     """
     p, ep, task = w.parameters[0], s.episodes[0], s.tasks[0, 0]
     record: Any = w.tasks[task.task]
@@ -81,8 +81,7 @@ def _work_lost(w: World, s: State) -> float:
     i = task.first_run
     while i >= 0:
         run: Any = s.runs[0, i]
-        row: Any = w.rows[run.row]
-        if run.alive and row.ending != _CENSORED:
+        if run.alive and own_outcome(w, run) != _CUT:
             work = work_of(run, ep.now)
             work_of_all += work
             since = work - run.checkpoint_work
@@ -90,7 +89,7 @@ def _work_lost(w: World, s: State) -> float:
             if own_outcome(w, run) == _FINISHED:
                 most_useful = max(most_useful, work + _resumed_from(s, run))
                 finishes = finishes or (run.ext == NEVER and record.kill_at == NEVER)
-        if run.alive and (row.ending == _CENSORED or own_ending(run) == _INTRINSIC):
+        if run.alive and (own_outcome(w, run) == _CUT or own_ending(run) == _INTRINSIC):
             more = True
         i = run.next
     lost = p.wasted * (work_of_all - most_useful)
@@ -110,9 +109,12 @@ def _resumed_from(s: State, run: Any) -> int:
 
 @kernel
 def _ends_at(w: World, task: Any, run: Any) -> int:
-    """When an attempt that will not finish ends; -1 if it will finish, or the user may kill it."""
+    """When an attempt ends whose work will be lost; -1 if it may not be.
+
+    That is: it will finish, the user may kill it, or it ends as the data cut it.
+    """
     record: Any = w.tasks[task.task]
-    if record.kill_at != NEVER or own_outcome(w, run) == _FINISHED:
+    if record.kill_at != NEVER or own_outcome(w, run) in (_FINISHED, _CUT):
         return -1
     return run.end
 
@@ -147,7 +149,7 @@ def _cost_if_repeated(w: World, ep: Any, task: Any, run: Any) -> float:
     for i in range(record.rows_at + task.next, record.rows_at + record.rows):
         row = w.rows[i]
         intrinsic = row.ending == _INTRINSIC
-        if row.length == 0 or not (intrinsic or row.ending == _EXTERNAL):
+        if row.length == 0 or row.outcome == _CUT or not (intrinsic or row.ending == _EXTERNAL):
             return 0.0
         if not intrinsic and (1.0 - fraction) * row.length < row.duration + 1.0:
             return 0.0

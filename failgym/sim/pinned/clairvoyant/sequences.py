@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
-_EXTERNAL, _CENSORED = int(Ending.EXTERNAL), int(Ending.CENSORED)
-_FINISHED = int(Outcome.FINISH)
+_EXTERNAL = int(Ending.EXTERNAL)
+_FINISHED, _CUT = int(Outcome.FINISH), int(Outcome.CENSORED)
 _EVERY, _ALARM = 0, 2
 
 
@@ -76,7 +76,7 @@ def in_turn(w: World, record: Any) -> bool:
     last = record.rows_at + record.rows - 1
     for i in range(record.rows_at, last + 1):
         row = w.rows[i]
-        if row.ending == _CENSORED:
+        if row.outcome == _CUT:
             return False
         if i < last and (row.ending == _FINISH or row.start + row.duration > w.rows[i + 1].start):
             return False

@@ -22,14 +22,14 @@ from failgym.sim.pinned.clairvoyant.sequences import (
 )
 from failgym.sim.pinned.records import State, World
 from failgym.sim.shared.jit import kernel
-from failgym.vocabulary import Action, Decision, Ending
+from failgym.vocabulary import Action, Decision, Ending, Outcome
 
 __all__ = ["next_stage", "worth_trying"]
 
 _CHECKPOINT, _KILL = int(Action.CHECKPOINT), int(Action.KILL)
 _WINDOW = int(Decision.WINDOW)
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
-_CENSORED = int(Ending.CENSORED)
+_CUT = int(Outcome.CENSORED)
 
 
 @kernel
@@ -59,7 +59,7 @@ def worth_trying(w: World, s: State, kill: bool, stage: int, saved: int) -> int:
 def _cut(w: World, record: Any) -> bool:
     """Was an attempt of the task cut by the end of the data?"""
     for i in range(record.rows_at, record.rows_at + record.rows):
-        if w.rows[i].ending == _CENSORED:
+        if w.rows[i].outcome == _CUT:
             return True
     return False
 
@@ -92,7 +92,7 @@ def _nothing_follows(w: World, record: Any) -> bool:
     if record.rows != 1 or record.pending_end >= 0:
         return False
     row: Any = w.rows[record.rows_at]
-    return row.ending != _CENSORED and (row.ending != _INTRINSIC or p.by_record)
+    return row.outcome != _CUT and (row.ending != _INTRINSIC or p.by_record)
 
 
 @kernel

@@ -28,13 +28,13 @@ from failgym.sim.shared.beyond import (
 )
 from failgym.sim.shared.continuation import COUNTS
 from failgym.sim.shared.jit import called, held, kernel
-from failgym.vocabulary import NEVER, Ending
+from failgym.vocabulary import NEVER, Ending, Outcome
 
 __all__ = ["cost_if_unfinished"]
 
 _FINISH, _INTRINSIC = int(Ending.FINISH), int(Ending.INTRINSIC)
 _EXTERNAL, _USER = int(Ending.EXTERNAL), int(Ending.USER)
-_CENSORED = int(Ending.CENSORED)
+_CUT = int(Outcome.CENSORED)
 
 
 @kernel
@@ -103,7 +103,9 @@ def cost_if_unfinished(w: Any, task: int, kills: bool) -> float:
         ghost = i >= record.rows
         row = w.rows[record.rows_at + min(i, record.rows - 1)]
         user = not ghost and row.ending == _USER
-        if not ghost and (row.ending in (_FINISH, _CENSORED) or (user and c.work < np.inf)):
+        if not ghost and (
+            row.ending == _FINISH or row.outcome == _CUT or (user and c.work < np.inf)
+        ):
             return 0.0
         number = record.numbers + i - record.rows
         past = min(c.before + drawn_failures, COUNTS - 1)
