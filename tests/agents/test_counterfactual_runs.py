@@ -55,7 +55,7 @@ def test_an_agent_takes_advice(tmp_path: Path, tries: str) -> None:
     unsure = replace(decider, caution=100.0)
     rule = REGISTRY["grace_period"]().predict(visits.observations)[0]
     assert np.mean(Learned(unsure, learning.columns).predict(visits.observations)[0] == rule) > 0.9
-    with pytest.raises(ValueError, match="fields: the agent follows rules, which read whole"):
+    with pytest.raises(ValueError, match="fields: expected all of them, as the rules"):
         agent.reading(agent.manifest.fields)
     other = replace(decider, advice=decider.advice[::-1])
     assert replace(agent, network=other).digest != agent.digest
