@@ -121,7 +121,7 @@ def test_the_tables_say_what_was_measured_and_what_was_worked_out() -> None:
     told = machines(content()).splitlines()
     assert told[0] == (
         "Suite `smoke`, `replay`, `flaw`, on two processors (A chip)."
-        " Load of the machine before each run: 0.2 to 0.4."
+        " Load of the machine before each run, what ran last included: 0.2 to 0.4."
     )
     assert told[4:7] == [
         "| one process | 110 | - | - | - | - | none |",
