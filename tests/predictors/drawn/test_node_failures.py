@@ -292,7 +292,9 @@ class TestCalibratedNodes:
         with pytest.raises(ValueError, match="outages of machine 1 overlap at 20 ms"):
             CalibratedNodes().predict(overlapping)
         down = make_trace([(0, 0, None)] * 2, machines=1)
-        with pytest.raises(ValueError, match="false_positive_share: expected a time at which a machine is up"):
+        with pytest.raises(
+            ValueError, match="false_positive_share: expected a time at which a machine is up"
+        ):
             CalibratedNodes(0.1).predict(down)
         with pytest.raises(ValueError, match="more than 10000000 false positives"):
             CalibratedNodes(1e-300, 1.0).predict(down)
