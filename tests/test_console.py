@@ -34,6 +34,17 @@ def install(folder: Path, project: str) -> None:
     (where / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def write_files(page: Page, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the files that a page shows into a folder, where Python finds them."""
+    monkeypatch.syspath_prepend(folder)
+    for name, content in page.files.items():
+        monkeypatch.delitem(sys.modules, Path(name).stem, raising=False)
+        (folder / name).write_text(content, "utf-8")
+    if "pyproject.toml" in page.files:
+        install(folder, page.files["pyproject.toml"])
+    importlib.invalidate_caches()
+
+
 def lines(text: str) -> str:
     """The lines of a text that hold anything, without blanks behind them."""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines() if line.strip())
@@ -56,13 +67,7 @@ def test_commands_print_what_is_shown(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    for name, content in page.files.items():
-        monkeypatch.delitem(sys.modules, Path(name).stem, raising=False)
-        Path(name).write_text(content, "utf-8")
-    if "pyproject.toml" in page.files:
-        install(tmp_path, page.files["pyproject.toml"])
-    importlib.invalidate_caches()
+    write_files(page, tmp_path, monkeypatch)
     checker, loose = doctest.OutputChecker(), doctest.ELLIPSIS
     for command, shown in page.dialogues:
         got = lines(said(command, capsys))

@@ -9,10 +9,8 @@ others why they are not run here.
 from __future__ import annotations
 
 import gzip
-import importlib
 import shlex
 import shutil
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +22,7 @@ import pytest
 from failgym.cli import run
 from failgym.traces import generate
 from tests.pages import PAGES, Page
-from tests.test_console import install
+from tests.test_console import write_files
 from tests.traces.readers.google_2011.nasty import write_nasty
 
 DATA = Path(__file__).parent / "data"
@@ -168,13 +166,7 @@ def test_commands_of_a_page_run_in_their_order(
     furnish(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAILGYM_CACHE_DIR", str(tmp_path / "worlds"))
-    monkeypatch.syspath_prepend(tmp_path)
-    for name, content in page.files.items():
-        monkeypatch.delitem(sys.modules, Path(name).stem, raising=False)
-        Path(name).write_text(content, "utf-8")
-    if "pyproject.toml" in page.files:
-        install(tmp_path, page.files["pyproject.toml"])
-    importlib.invalidate_caches()
+    write_files(page, tmp_path, monkeypatch)
     ran = 0
     for words in commands_of(page):
         if reason(words) is None:

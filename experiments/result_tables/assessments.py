@@ -21,7 +21,7 @@ def assessments(rows: Sequence[dict[str, Any]]) -> str:
     columns = [
         *("record", "tasks", "machine-time [h]", "wasted of what is known"),
         *("could be saved at most, net", "with", "rules tried", "advice"),
-        *("processor [s]", "by the clock [s]", "memory [GB]"),
+        *("processor [s]", "memory [GB]"),
     ]
     lines = table(columns, [_cells(number, row) for number, row in enumerate(rows, 1)])
     commands = [f"{number}. `{row['command']}`" for number, row in enumerate(rows, 1)]
@@ -41,6 +41,5 @@ def _cells(number: int, row: dict[str, Any]) -> list[str]:
         f"{row['rules']}",
         "not asked" if row["answer"] == "not asked" else row["advice"],
         f"{row['processor']:,.0f}",
-        f"{row['wall']:,.0f}",
         f"{row['memory'] / GIGABYTE:.1f}",
     ]
