@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from failgym.baselines.base import Heuristic
-from failgym.files import replacing
+from failgym.files import json_text, replacing
 
 __all__ = ["built", "described", "load_heuristic", "parameters", "save_heuristic"]
 
@@ -30,7 +30,8 @@ def save_heuristic(
     Args:
         policy: one of `failgym.baselines.STORABLE`.
         path: the file; JSON.
-        about: anything that is worth knowing about where the parameters come from.
+        about: anything that is worth knowing about where the parameters come from; a number that is
+            not finite, such as the interval of too few jobs, is written as null.
 
     Raises:
         OSError: if the file cannot be written.
@@ -44,7 +45,7 @@ def save_heuristic(
         "about": dict(about or {}),
     }
     with replacing(path) as partial:
-        partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        partial.write_text(json_text(content), encoding="utf-8")
 
 
 def load_heuristic(path: str | Path) -> Heuristic:

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, cast
 
 if os.name == "posix":
     import fcntl
 
-__all__ = ["PARTIAL", "marked", "replacing"]
+__all__ = ["PARTIAL", "json_text", "marked", "replacing"]
 
 PARTIAL = ".failgym-*.partial"
 """What the names look like of files that a killed process was writing."""
+
+
+def json_text(content: Any) -> str:
+    """JSON that every reader takes, with a newline behind it: NaN and infinities are null.
+
+    Args:
+        content: of objects with any keys, lists, tuples, texts, numbers, booleans and None.
+
+    Raises:
+        TypeError: for a value of another type.
+
+    >>> json_text({"gain": (1.0, float("nan"))})
+    '{\\n "gain": [\\n  1.0,\\n  null\\n ]\\n}\\n'
+    """
+    return json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in cast(dict[Any, Any], value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in cast(list[Any], value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 @contextmanager

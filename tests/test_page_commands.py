@@ -100,7 +100,7 @@ def furnish(folder: Path) -> None:
     """Leave what pages read by a name that they do not make themselves."""
     with gzip.open(folder / "KTH-SP2-1996-2.1-cln.swf.gz", "wt") as log:
         log.write(swf_log())
-    generate("google-2011-applications", seed=0, jobs=600).save(folder / "google")
+    generate("google-2011-applications", seed=0, jobs=2_000).save(folder / "google")
     shutil.copy(DATA / "lanl" / "failures.csv", folder)
     (folder / "ClusterData2011-2").mkdir()
     write_nasty(folder / "ClusterData2011-2")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import stat
@@ -11,10 +10,10 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from failgym.cli.folders import holds_trace
-from failgym.files import replacing
+from failgym.files import json_text, replacing
 
 __all__ = ["JsonFile", "interactive", "print_line", "print_table", "printable"]
 
@@ -64,7 +63,7 @@ class JsonFile:
         """Write to a temporary name beside the file and rename. Raises OSError."""
         if self.path is None:
             return
-        self.write_text(json.dumps(_finite(content), indent=1, allow_nan=False) + "\n")
+        self.write_text(json_text(content))
 
     def write_text(self, text: str) -> None:
         """Write a text as it is, in the same way. Raises OSError."""
@@ -195,14 +194,3 @@ def _text(cell: Cell, share: bool) -> str:
     if 0 < abs(cell) < 0.1:
         return f"{cell:.2g}"
     return f"{cell:,.{2 if abs(cell) < 100 else 0}f}"
-
-
-def _finite(value: Any) -> Any:
-    """The value with NaN and infinities as null, which is all that JSON has for them."""
-    if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in cast(dict[Any, Any], value).items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in cast(list[Any], value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

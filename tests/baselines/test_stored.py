@@ -29,6 +29,14 @@ def test_parameters_and_what_is_known_of_them_are_written(tmp_path: Path) -> Non
     assert json.loads(file.read_text())["about"] == {"env": "failgym/Cloning-v1"}
 
 
+def test_numbers_about_it_that_json_has_no_word_for_are_null(tmp_path: Path) -> None:
+    """`tune` on a trace of one block of jobs has no interval to write: the file must be read."""
+    file = tmp_path / "policy.json"
+    save_heuristic(Young(), file, about={"gain": (0.0, float("nan"), float("inf"))})
+    assert load_heuristic(file) == Young()
+    assert json.loads(file.read_text())["about"] == {"gain": [0.0, None, None]}
+
+
 def test_whole_numbers_pass_for_real_ones(tmp_path: Path) -> None:
     file = _written(tmp_path, parameters={"factor": 2})
     loaded = load_heuristic(file)
