@@ -265,6 +265,35 @@ def unpriced(make: Maker) -> Maker:
     return made
 
 
+def retrying(make: Maker) -> Maker:
+    """Cases where tasks are retried, copied and saved, pauses may be dear, and time is free."""
+
+    def made(rng: np.random.Generator) -> Case:
+        case = make(rng)
+        rules = replace(
+            case.rules,
+            retry=True,
+            give_up=False,
+            kill=bool(rng.random() < 0.3),
+            max_extra=2,
+            clone=True,
+            max_clones=int(rng.integers(1, 3)),
+            checkpoint=True,
+            checkpoint_cost=int(rng.choice([0, 3, 10])),
+            restore_cost=int(rng.choice([0, 5, 20, 40])),
+            restart_limit=0,
+            window=int(rng.choice([30, 60, 100])),
+            every=1,
+            factor=2.0,
+        )
+        overhead = float(rng.choice([0.0, 0.5, 1.0]))
+        weights = replace(case.weights, wasted=1.0, overhead=overhead, completion=0.0)
+        context = random_context(rng, case.trace, rules)
+        return case._replace(rules=rules, weights=weights, context=context)
+
+    return made
+
+
 def together_case(rng: np.random.Generator) -> Case:
     """Any record; tasks may be copied and saved, and mostly killed and tried again too."""
     case = any_case(rng)
@@ -422,6 +451,9 @@ GIVEN_UP = (
     continued(cheap_pauses(chain_case)),
     continued(unpriced(together_case)),
     continued(unpriced(waiting_case)),
+    retrying(together_case),
+    continued(retrying(together_case)),
+    continued(retrying(failing_case)),
     continued(failing_case),
 )
 
@@ -429,7 +461,7 @@ GIVEN_UP = (
 @pytest.mark.parametrize(
     ("make", "seeds"),
     [
-        *zip(GIVEN_UP, (6, 6, 6, 6, 6, 6, 20, 12, 12, 20, 30), strict=True),
+        *zip(GIVEN_UP, (6, 6, 6, 6, 6, 6, 20, 12, 12, 20, 6, 6, 6, 30), strict=True),
         *(pytest.param(make, 400, marks=pytest.mark.campaign) for make in GIVEN_UP),
     ],
 )
