@@ -279,13 +279,14 @@ def _step() -> Callable[[Any, list[Any], int], Any]:
         node = ray.util.get_node_ip_address()
         try:
             from failgym.workers.at_node import ready
-            from failgym.workers.outcome import Outcome
         except ImportError as error:
             raise ValueError(
                 f"--workers ray: node {node}: cannot import failgym: {error}: expected failgym"
                 f" {charge['version']} on every node"
             ) from error
         work, items = ready(charge, node, lambda: ray.get(parcel[0]))
+        from failgym.workers.outcome import Outcome  # an older failgym may have no such module
+
         return Outcome.of(work, items[number])
 
     return step
