@@ -7,15 +7,15 @@ again would be taken for the death of a worker, and what caused it would be lost
 from __future__ import annotations
 
 import copy
-import pickle
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 __all__ = ["Outcome"]
 
-FORESEEN = (ValueError, OSError, ImportError, MemoryError)
+FORESEEN = (ValueError, OSError, MemoryError)
 """Classes of errors that commands tell in a line."""
 
 
@@ -56,7 +56,7 @@ class Outcome:
 def _sendable(error: Exception) -> Exception:
     """An error as another process can make it again; one of a foreseen class with its words."""
     try:
-        pickle.dumps(error)
+        ForkingPickler.dumps(error)
         again: Any = copy.copy(error)
         if type(again) is type(error) and str(again) == str(error):
             return error
