@@ -7,6 +7,7 @@ of its own run as `train` writes it, so whatever is killed, the same call with `
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -246,6 +247,9 @@ class _Steps:
             )
         except (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
             return " ".join(str(error).split()) or type(error).__name__
+        except Exception as error:  # whatever it is, the others go on
+            traceback.print_exc()
+            return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 class _Training:

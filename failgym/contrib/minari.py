@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import tempfile
+import shutil
 import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -41,6 +41,7 @@ from failgym.evaluation import run_policy
 from failgym.evaluation.arguments import MOST_SEED, check_count
 from failgym.evaluation.caller import Caller, Predicts, check_playable, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
+from failgym.files import marked
 from failgym.vocabulary import ACTIONS
 from failgym.worlds.batches import lanes_that_fit
 from failgym.worlds.build import build_world
@@ -53,6 +54,8 @@ CHANCES, TARGETS = "action_chances", "targets"
 ``action`` and the ``returns`` of all actions, float64 [5]."""
 FOLDER = "MINARI_DATASETS_PATH"
 """Of the process: where Minari keeps data sets."""
+HELD, ASIDE = ".failgym-*.held", ".failgym-*.data"
+"""What names look like, in that folder, of the mark of who records, and of where it is written."""
 LANES = 256
 """Episodes that are played side by side."""
 NAME = re.compile(r"[a-z0-9_.+-]+", re.IGNORECASE)
@@ -167,7 +170,12 @@ def _made_again(
     minari: ModuleType, dataset_id: str, env: str, overrides: Mapping[str, Any]
 ) -> gym.Env[Any, Any]:
     """The environment that a data set keeps. Raises ValueError, before anything is played."""
-    minari.dataset.minari_dataset.parse_dataset_id(dataset_id)
+    try:
+        minari.dataset.minari_dataset.parse_dataset_id(dataset_id)
+    except (TypeError, ValueError) as error:  # the first one where no version is named
+        raise ValueError(
+            f"dataset_id: expected name-v0, or namespace/name-v0, got {dataset_id!r}"
+        ) from error
     if dataset_id in minari.list_local_datasets():
         raise ValueError(f"{dataset_id}: there is such a data set already; delete it first")
     made: Any = gym.make(env, **overrides)
@@ -304,8 +312,8 @@ def _written(
 ) -> Any:
     """The data set of some buffers, made in a hidden folder and then moved to its place."""
     root = Path(minari.storage.datasets_root_dir.get_dataset_path())
-    with tempfile.TemporaryDirectory(".partial", ".failgym-", root) as aside:
-        with _data_sets_in(aside), warnings.catch_warnings():
+    with _aside(root) as aside:
+        with _data_sets_in(str(aside)), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what nobody said
             minari.create_dataset_from_buffers(
                 dataset_id, made, env=env, data_format="hdf5", **told
@@ -314,8 +322,28 @@ def _written(
         if namespace and namespace not in minari.namespace.list_local_namespaces():
             minari.namespace.create_namespace(namespace)
         (root / dataset_id).parent.mkdir(parents=True, exist_ok=True)
-        Path(aside, dataset_id).rename(root / dataset_id)
+        try:
+            (aside / dataset_id).rename(root / dataset_id)
+        except OSError as error:
+            if not (root / dataset_id).exists():
+                raise
+            raise ValueError(f"{dataset_id}: was made by somebody else meanwhile") from error
     return minari.load_dataset(dataset_id)
+
+
+@contextmanager
+def _aside(root: Path) -> Generator[Path]:
+    """A hidden folder that goes at the end; those that killed processes have left go at once."""
+    with marked(root, HELD) as mark:
+        for left in root.glob(ASIDE):
+            if not left.with_suffix(Path(HELD).suffix).exists():
+                shutil.rmtree(left, ignore_errors=True)
+        folder = mark.with_suffix(Path(ASIDE).suffix)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -12,6 +12,6 @@ done is kept by whoever calls, in a folder: `each` keeps nothing.
 
 from __future__ import annotations
 
-from failgym.workers.engine import ALONE, GOES_ON, LOOK, Workers, each
+from failgym.workers.engine import ALONE, GOES_ON, LOOK, MARK, Workers, each
 
-__all__ = ["ALONE", "GOES_ON", "LOOK", "Workers", "each"]
+__all__ = ["ALONE", "GOES_ON", "LOOK", "MARK", "Workers", "each"]

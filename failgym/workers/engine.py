@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["ALONE", "GOES_ON", "LOOK", "MOST_PROCESSES", "Workers", "each"]
+__all__ = ["ALONE", "GOES_ON", "LOOK", "MARK", "MOST_PROCESSES", "Workers", "each"]
 
 LOOK = 0.5
 """How often is looked what is done [s]."""
@@ -16,6 +16,9 @@ MOST_PROCESSES = 1_024
 """More processes than any machine has use for."""
 GOES_ON = "the same command goes on"
 """What is said where workers were lost."""
+MARK = ".seen-by-all-*"
+"""What the name of the file looks like by which machines see that they share a folder; a command
+that was killed leaves it there."""
 RAY = "ray"
 AUTO = "auto"
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from failgym.workers.engine import GOES_ON, LOOK
 from failgym.workers.environment import one_thread
+from failgym.workers.outcome import Outcome
 
 __all__ = ["each"]
 
@@ -36,16 +37,16 @@ def each(
         ValueError: if a process was killed; what ``work`` raises.
     """
     with _pool(processes, work) as pool:
-        futures: dict[Future[R], T] = {pool.submit(_work, item): item for item in items}
+        futures: dict[Future[Outcome], T] = {pool.submit(_work, item): item for item in items}
         try:
             left = set(futures)
             while left:
                 over, left = wait(left, LOOK, FIRST_COMPLETED)
                 for future in over:
-                    ended(futures[future], future.result())
+                    ended(futures[future], future.result().get())
                 done(len(over))
                 look()
-            return [future.result() for future in futures]
+            return [future.result().result for future in futures]
         except BrokenProcessPool as error:
             raise ValueError(
                 f"a process was killed, perhaps for want of memory; {GOES_ON}, with fewer --workers"
@@ -73,8 +74,8 @@ _OF_THIS_PROCESS: list[Callable[[Any], Any]] = []
 """What a process of the pool does; empty in any other."""
 
 
-def _work(item: Any) -> Any:
-    return _OF_THIS_PROCESS[0](item)
+def _work(item: Any) -> Outcome:
+    return Outcome.of(_OF_THIS_PROCESS[0], item)
 
 
 def _begin(work: Callable[[Any], Any]) -> None:

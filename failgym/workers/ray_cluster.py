@@ -27,8 +27,9 @@ from typing import Any, Generic, TypeVar
 
 from failgym.files import marked
 from failgym.workers.at_node import charge_of
-from failgym.workers.engine import AUTO, GOES_ON, LOOK
+from failgym.workers.engine import AUTO, GOES_ON, LOOK, MARK
 from failgym.workers.environment import library_folder, settings
+from failgym.workers.outcome import Outcome
 
 __all__ = ["connect", "each"]
 
@@ -36,8 +37,6 @@ RETRIES = 5
 """How often a step is done anew whose process or machine was lost. More would be no chance."""
 WAITING = 1_000
 """How many steps are with Ray at once."""
-MARK = ".seen-by-all-*"
-"""What the name of the file looks like by which machines see that they share a folder."""
 REACH = 10.0
 """How long an address is tried [s]."""
 MOST_REASON = 500
@@ -187,7 +186,7 @@ class _Steps(Generic[T, R]):
         """
         errors = self.ray.exceptions
         try:
-            return self.ray.get(ref)
+            outcome: Outcome = self.ray.get(ref)
         except errors.RayTaskError as error:
             raise _cause(error) from None
         except errors.RayError as error:
@@ -199,6 +198,7 @@ class _Steps(Generic[T, R]):
                 f"--workers ray: {name()}: its worker could not be started, or was lost"
                 f" {times} times; {GOES_ON}: {type(error).__name__}: {reason}"
             ) from error
+        return outcome.get()
 
 
 class _LostError(Exception):
@@ -285,7 +285,9 @@ def _step() -> Callable[[Any, list[Any], int], Any]:
                 f" {charge['version']} on every node"
             ) from error
         work, items = ready(charge, node, lambda: ray.get(parcel[0]))
-        return work(items[number])
+        from failgym.workers.outcome import Outcome  # an older failgym may have no such module
+
+        return Outcome.of(work, items[number])
 
     return step
 

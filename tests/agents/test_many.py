@@ -142,21 +142,24 @@ def test_one_that_fails_stops_no_other_and_is_named(tmp_path: Path) -> None:
     assert sum(told) == sum(run.total for run in runs)
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, AssertionError], ids=lambda kind: kind.__name__)
 def test_a_bug_of_a_library_is_that_agents_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, kind: type[Exception]
 ) -> None:
-    """What torch complains of is no ValueError."""
+    """What torch and stable-baselines3 complain of is no ValueError."""
     train, calls = many.train, list[int]()
 
     def fails_once(*args: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
-            raise RuntimeError("no such\nkernel")
+            raise kind("no such\nkernel")
         return train(*args, **more)
 
     monkeypatch.setattr(many, "train", fails_once)
     first, second = train_many(some(tmp_path, 2))
-    assert (first.result, first.problem) == (None, "no such kernel")
+    named = "" if kind is RuntimeError else f"{kind.__name__}: "
+    assert (first.result, first.problem) == (None, f"{named}no such kernel")
+    assert ("in fails_once" in capsys.readouterr().err) == bool(named), "where it happened"
     assert second.result is not None
 
 

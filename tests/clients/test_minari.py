@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -217,9 +220,49 @@ def test_what_cannot_be_recorded_is_said_in_a_line() -> None:
     trace = generate("google-2011-applications-failing", jobs=200, seed=1)
     with pytest.raises(ValueError, match=r"^overrides: expected plain values"):
         record("failgym/other-v0", Replay(), IDS[0], episodes=1, trace=trace)
-    with pytest.raises(ValueError, match="dataset"):
-        record("no id-v0-", Replay(), IDS[0], episodes=1, **small_fields(IDS[0]))
+    for no_id in ("no id-v0-", "failgym/other", "../other-v0"):
+        with pytest.raises(ValueError, match=rf"^dataset_id: expected name-v0, .* got '{no_id}'$"):
+            record(no_id, Replay(), IDS[0], episodes=1, **small_fields(IDS[0]))
     data = minari.load_dataset("failgym/recorded-v0")
     with pytest.raises(ValueError, match=r"target 'young': the data set has replay, retry_cap"):
         decisions_of(data, "young")
     assert list(minari.list_local_datasets()) == ["failgym/recorded-v0"]
+
+
+KILLED = """
+import os, signal
+import minari
+from failgym.baselines import Replay
+from failgym.contrib.minari import record
+written = minari.create_dataset_from_buffers
+def killed(*given, **more):
+    written(*given, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+minari.create_dataset_from_buffers = killed
+record("failgym/recorded-v0", Replay(), "failgym/Cloning-v1", episodes=2, jobs=600)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL")
+def test_what_a_killed_recording_left_goes_with_the_next(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED]).returncode == -signal.SIGKILL
+    assert list(minari.list_local_datasets()) == []
+    assert list(tmp_path.glob(".failgym-*"))
+    recorded()
+    assert list(minari.list_local_datasets()) == ["failgym/recorded-v0"]
+    assert [path.name for path in tmp_path.iterdir()] == ["failgym"]
+
+
+def test_a_data_set_that_somebody_makes_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = minari.create_dataset_from_buffers
+
+    def meanwhile(*given: Any, **more: Any) -> Any:
+        (tmp_path / "failgym" / "recorded-v0" / "data").mkdir(parents=True)
+        return written(*given, **more)
+
+    monkeypatch.setattr(minari, "create_dataset_from_buffers", meanwhile)
+    with pytest.raises(ValueError, match=r"^failgym/recorded-v0: was made by somebody else"):
+        recorded()
+    assert [path.name for path in tmp_path.iterdir()] == ["failgym"]

@@ -11,6 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
+from failgym.contrib.mo_gymnasium import RewardTermsEnv  # registers environments
 from failgym.envs.spaces import TERMS
 from tests.clients.installed import client
 from tests.clients.transitions import (
@@ -53,6 +54,7 @@ def test_what_mo_gymnasium_checks_of_its_own_environments(env_id: str) -> None:
         added_up = gym.wrappers.TransformReward(terms(env_id), sum_of)
         check_env(added_up, skip_render_check=True)
     env, choose = terms(env_id).unwrapped, legal_actions(SEED)
+    assert isinstance(env, RewardTermsEnv)
     obs, _ = env.reset(seed=SEED)
     for _ in range(STEPS):
         obs, reward, ended, _, _ = env.step(choose(obs[None])[0])

@@ -193,6 +193,19 @@ def test_another_teams_policy_of_the_same_name_changes_no_page(
     assert files(out) == before
 
 
+def test_another_team_does_not_pass_for_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its policy's name reads the same, with a Cyrillic letter."""
+    out = tmp_path / "site"
+    written(folder, out)
+    before = files(out)
+    board(folder / "rival", "\u0440po")
+    said = invoke(capsys, folder, "--out", out)
+    assert r"policies '\u0440po' and 'ppo', in rival and in team-a, read alike" in said
+    assert files(out) == before
+
+
 def stored_with_file(tmp_path: Path) -> tuple[Path, Path]:
     """A submission whose policy has a file, which lies in another folder."""
     shelf = tmp_path / "shelf" / "deep"

@@ -7,12 +7,15 @@ import hashlib
 import re
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 __all__ = ["FileServer", "Served", "serving"]
+
+ENDLESS = 50
+"""How often a file is sent once more that does not end; nobody should wait for it."""
 
 
 @dataclass
@@ -32,6 +35,8 @@ class Served:
     """a hash that it states as Google does"""
     first: list[tuple[int, dict[str, str]]] = field(default_factory=list[Any])
     """status and headers of refusals, before it is served"""
+    endless: bool = False
+    """does it go on and on where the content ends?"""
     cuts: list[int] = field(default_factory=list[int])
     """after how many bytes answers break off, one after the other"""
 
@@ -113,6 +118,9 @@ def serving() -> Generator[FileServer]:
                 return
             end = start + file.cuts.pop(0) if file.cuts else total
             self.wfile.write(file.content[start:end])
+            with suppress(OSError):  # nobody listens any more
+                for _ in range(ENDLESS if file.endless else 0):
+                    self.wfile.write(file.content)
 
         def _start(self, file: Served) -> int:
             asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))

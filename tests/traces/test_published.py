@@ -9,6 +9,7 @@ import email.utils
 import hashlib
 import importlib
 import io
+import itertools
 import os
 import random
 import signal
@@ -215,6 +216,18 @@ def test_another_length_than_known_is_said_at_once(server: FileServer, tmp_path:
     server.files["a.gz"] = Served(CONTENT[:-1])
     with pytest.raises(FetchError, match=f"has {SIZE - 1:,} bytes, expected {SIZE:,}"):
         get(server, tmp_path)
+    assert names(tmp_path) == ["SOURCE.txt"]
+
+
+def test_a_server_that_never_ends_does_not_fill_the_disk(
+    server: FileServer, tmp_path: Path
+) -> None:
+    server.files["a.gz"] = Served(CONTENT, lengths=False, endless=True)
+    came = list[int]()
+    with pytest.raises(FetchError, match=f"sends more than the {SIZE:,} bytes expected"):
+        get(server, tmp_path, advance=came.append)
+    assert max(itertools.accumulate(came)) < 2 * SIZE
+    assert sum(came) == 0
     assert names(tmp_path) == ["SOURCE.txt"]
 
 

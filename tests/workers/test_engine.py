@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,57 @@ def test_results_are_in_the_order_of_items(workers: Workers) -> None:
 def test_what_a_step_raises_is_raised(workers: Workers) -> None:
     with pytest.raises(ValueError, match=r"^13 brings bad luck$"):
         each(half, [12, 13, 14], workers)
+
+
+class Odd(ValueError):
+    """An error that is not made again of what it says."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(f"{first} goes badly with {second}")
+
+
+class Held(Exception):
+    """An error that cannot be sent."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.held = lambda: said
+
+
+def odd(kind: str) -> None:
+    """Steps that fail in ways that are not told easily."""
+    if kind == "words":
+        raise Odd(1, 2)
+    if kind == "content":
+        raise Held("held")
+    raise ValueError("the file is lost") from OSError(5, "Input/output error")
+
+
+ODD = {
+    "words": (ValueError, r"^1 goes badly with 2$"),
+    "content": (RuntimeError, "^Held: held\nin a worker:"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_error_that_cannot_be_made_again_is_told(kind: str) -> None:
+    raised, said = ODD[kind]
+    with pytest.raises(raised, match=said):
+        each(odd, [kind, kind], Workers(2))
+
+
+@pytest.mark.parametrize("workers", [ALONE, Workers(2)], ids=str)
+def test_what_caused_an_error_is_known(workers: Workers) -> None:
+    with pytest.raises(ValueError, match=r"^the file is lost$") as raised:
+        each(odd, ["cause", "cause"], workers)
+    assert isinstance(raised.value.__cause__, OSError)
+    assert raised.value.__cause__.errno == 5
+
+
+def test_of_a_mistake_of_ours_is_told_where_it_is() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        each(odd, ["content", "content"], Workers(2))
+    assert "in odd\n" in "".join(traceback.format_exception(raised.value))
 
 
 def test_no_steps_ask_nobody() -> None:

@@ -28,7 +28,7 @@ from failgym.leaderboard.policy_process.separation import check_apart
 from failgym.workers import Workers, at_node, each, ray_cluster
 from tests.assessment.records import failing
 from tests.leaderboard.boards import COMMAND, baseline, load, submit
-from tests.workers.test_engine import half
+from tests.workers.test_engine import ODD, half, odd
 
 pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = pytest.mark.filterwarnings("default")  # Ray warns of itself
@@ -116,6 +116,13 @@ def test_all_nodes_work(workers: Workers, tmp_path: Path) -> None:
 def test_what_a_step_raises_is_raised(workers: Workers) -> None:
     with pytest.raises(ValueError, match=r"^13 brings bad luck$"):
         each(half, [12, 13, 14], workers)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_error_that_cannot_be_made_again_is_told(workers: Workers, kind: str) -> None:
+    raised, said = ODD[kind]
+    with pytest.raises(raised, match=said):
+        each(odd, [kind], workers)
 
 
 def test_a_step_whose_worker_dies_is_done_anew(workers: Workers, tmp_path: Path) -> None:

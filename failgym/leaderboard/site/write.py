@@ -16,6 +16,7 @@ from failgym.leaderboard.site.site_folder import INDEX, known_files, write_files
 from failgym.leaderboard.site.submission_page import submission_page
 from failgym.leaderboard.site.submissions import PAGES, SubmissionRead, read_submissions
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.submission.policy_names import at_a_glance
 from failgym.leaderboard.verification.verdict_file import Verdicts
 
 __all__ = ["write_site"]
@@ -97,10 +98,10 @@ def _check_apart(folders: Sequence[Path], policy_files: Sequence[Path], out: Pat
 
 
 def _check_names(submissions: Sequence[SubmissionRead]) -> None:
-    """Refuse two submissions with one page, or with policies of one name.
+    """Refuse two submissions with one page, or with policies whose names read alike.
 
     Training runs of one name are one policy of the board: somebody else's would change a team's
-    scores, and take its badge.
+    scores, and take its badge. By a name that only reads the same somebody would pass for a team.
 
     Raises:
         ValueError: naming them.
@@ -108,11 +109,20 @@ def _check_names(submissions: Sequence[SubmissionRead]) -> None:
     for address, count in Counter(one.address for one in submissions).items():
         if count > 1:
             raise ValueError(f"{address}: {count} submissions would have this page")
-    whose: dict[str, str] = {}
+    whose: dict[str, tuple[str, str]] = {}
     for one in submissions:
         for policy in one.about.policies:
-            if (other := whose.setdefault(policy.name, one.name)) != one.name:
+            mine = one.name, policy.name
+            other, name = whose.setdefault(at_a_glance(policy.name), mine)
+            if other == one.name:
+                continue
+            where = f"in {legible(other)} and in {legible(one.name)}"
+            if name == policy.name:
                 raise ValueError(
-                    f"policy {policy.name!r} is in {legible(other)} and in {legible(one.name)}:"
-                    " expected names of one submission each; merge the two if they are one team's"
+                    f"policy {name!r} is {where}: expected names of one submission each; merge the"
+                    " two if they are one team's"
                 )
+            raise ValueError(
+                f"policies {name!a} and {policy.name!a}, {where}, read alike: expected"
+                " names that differ"
+            )

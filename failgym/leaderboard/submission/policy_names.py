@@ -16,7 +16,7 @@ from failgym.leaderboard.submission.records import PolicyRecord
 from failgym.leaderboard.submission.specs import is_shipped, names_a_file, why_not_asked
 from failgym.policy import Policy
 
-__all__ = ["baseline_named", "misnamed_file", "misnamed_files", "name_problems"]
+__all__ = ["at_a_glance", "baseline_named", "misnamed_file", "misnamed_files", "name_problems"]
 
 _TELLING = "+*#'\u2032"
 """Signs that tell names apart: `a+` and `a*`."""
@@ -120,12 +120,12 @@ def _stands_for(name: str, env: str, spec: str) -> bool:
 def _alike(policies: Sequence[PolicyRecord]) -> Iterator[str]:
     first: dict[str, str] = {}
     for name in dict.fromkeys(policy.name for policy in policies):
-        other = first.setdefault(_at_a_glance(name), name)
+        other = first.setdefault(at_a_glance(name), name)
         if other != name:
             yield f"policies {other!r} and {name!r} read alike"
 
 
-def _at_a_glance(name: str) -> str:
+def at_a_glance(name: str) -> str:
     """What is seen of a name: not how its words are parted, nor what stands around them."""
     signs = (
         sign if sign in _TELLING or unicodedata.category(sign)[0] not in "PSZ" else "_"

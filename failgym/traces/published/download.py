@@ -157,7 +157,8 @@ def download(
     Raises:
         Missing: if the server has none.
         FetchError: in a line with the address: another length or hash than stated, a refusal, or
-            nothing more after several tries. What has come is kept, unless its hash is wrong.
+            nothing more after several tries. What has come is kept, unless its hash is wrong or
+            it is too long.
         OSError: if it cannot be written.
     """
     with _partial(file, path) as partial:
@@ -304,12 +305,15 @@ def _ask(file: PublishedFile, partial: _Partial, client: Client, advance: Advanc
             for block in _blocks(answer):
                 out.write(block)
                 advance(len(block))
+                if partial.total is not None and out.tell() > partial.total:
+                    break  # it might never end
     if partial.total is not None and partial.size < partial.total:
         raise Stopped(f"the connection ended after {partial.size:,} of {partial.total:,} bytes")
     if partial.total is not None and partial.size > partial.total:
-        raise FetchError(
-            f"{file.url}: the server sent more than the {partial.total:,} bytes that it states"
-        )
+        expected = partial.total
+        advance(-partial.size)
+        partial.clear()
+        raise FetchError(f"{file.url}: the server sends more than the {expected:,} bytes expected")
 
 
 def _accepted(file: PublishedFile) -> dict[str, str]:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from failgym.files import PARTIAL, replacing
 from failgym.traces.readers.sources import faults_of
 from failgym.traces.schema import TraceError
+from failgym.workers import MARK
 
 if os.name == "posix":
     import fcntl
@@ -23,8 +25,8 @@ _SOURCE = "source.json"
 _LOCK = "lock"
 
 
-_OF_EVERY = re.compile(r"lock|source\.(json|partial)")
-"""Names that every such folder has."""
+_OF_EVERY = ("lock", "source.json", "source.partial", PARTIAL, MARK)
+"""Names that every such folder may have; the last ones are left by what was killed."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,8 @@ class WorkFolder:
             raise TraceError(f"{foreign[0]}: not part of an import: not overwritten")
 
     def _is_ours(self, file: Path) -> bool:
-        ours = _OF_EVERY.fullmatch(file.name) or self.names.fullmatch(file.name)
-        return ours is not None and not file.is_dir() and not file.is_symlink()
+        ours = self.names.fullmatch(file.name) or any(map(file.match, _OF_EVERY))
+        return bool(ours) and not file.is_dir() and not file.is_symlink()
 
     def _clear(self, folder: Path) -> None:
         """Remove what an import keeps, but for the lock."""
@@ -164,6 +166,5 @@ def _read(file: Path) -> object:
 
 def write_json(file: Path, value: object) -> None:
     """Write a file whole or not at all. Raises OSError."""
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(value), "utf-8")
-    partial.replace(file)
+    with replacing(file) as partial:
+        partial.write_text(json.dumps(value), "utf-8")

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from failgym.cli import run
+from failgym.files import PARTIAL
 from failgym.traces import Trace, TraceError
 from failgym.traces.readers.google_2019 import (
     import_google_2019,
@@ -26,7 +28,7 @@ from failgym.traces.readers.google_2019 import (
     partitions,
     read_google_2019,
 )
-from failgym.workers import Workers, each
+from failgym.workers import ALONE, MARK, Workers, each
 from tests.traces.readers.test_google_2019 import ENCODINGS, FIXTURES, instances, write
 from tests.traces.real_data import REPOSITORY, real
 
@@ -371,6 +373,34 @@ def test_a_killed_import_goes_on(tmp_path: Path) -> None:
     begun = time.time()
     check_equal(source, out, partitions=3)
     assert (out / "meta.json").stat().st_mtime >= begun - 60
+
+
+def test_what_killed_commands_left_stops_no_import(tmp_path: Path) -> None:
+    """The mark of a command on a cluster, and a file that was being written."""
+    source, out = export(tmp_path / "cell", rows_of_a_cell(7)), tmp_path / "t"
+    kept = tmp_path / ".t.import-google-2019"
+    kept.mkdir()
+    for pattern in (MARK, PARTIAL):
+        (kept / pattern.replace("*", "0123456789abcdef")).write_text("left")
+    check_equal(source, out, partitions=3)
+
+
+@pytest.mark.parametrize("workers", [ALONE, Workers(2)], ids=str)
+def test_a_disk_that_fails_costs_nothing_that_was_kept(tmp_path: Path, workers: Workers) -> None:
+    source, out = export(tmp_path / "cell", rows_of_a_cell(7)), tmp_path / "t"
+    bad = source / "instance_usage-000000000002.json"
+
+    @contextmanager
+    def fails_meanwhile(*_: Any) -> Generator[Callable[[int], None]]:
+        bad.unlink()
+        bad.symlink_to(bad.name)  # the system follows it nowhere
+        yield lambda _: None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importer, "reading", fails_meanwhile)
+        with pytest.raises(TraceError, match=r"000002\.json: cannot be read: Too many levels"):
+            import_google_2019(source, out, partitions=3, workers=workers)
+    assert len(list((tmp_path / ".t.import-google-2019").glob("split-*.json"))) > 3
 
 
 def test_what_is_wrong_is_a_line_and_leaves_nothing(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from failgym.arrow import pa, paipc
+from failgym.files import replacing
 from failgym.traces.order import in_order
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.google_2019.columns import (
@@ -198,10 +199,8 @@ def _kept(trace: Trace, name: str) -> Table:
 
 def _write(file: Path, table: Table) -> None:
     """As it is mapped into memory later: not packed, and in one batch."""
-    partial = file.with_suffix(".partial")
-    with paipc.new_file(str(partial), table.schema) as writer:
+    with replacing(file) as partial, paipc.new_file(str(partial), table.schema) as writer:
         writer.write_table(table.combine_chunks())
-    partial.replace(file)
 
 
 @dataclass
@@ -258,7 +257,8 @@ class _Import:
         ends = [reading.ends(part) for part in parts]  # collections are few beside instances
         ids, times = (np.concatenate([of[at] for of in ends]) for at in (0, 1))
         order = np.argsort(ids)
-        np.save(self.folder / "ends.npy", np.stack([ids[order], times[order]]))
+        with replacing(self.folder / "ends.npy") as partial, partial.open("wb") as file:
+            np.save(file, np.stack([ids[order], times[order]]))
         return self._each(reading, parts, ended=lambda _, __: None)
 
     def _each(

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.arrow import pa, paipc
+from failgym.files import replacing
 from failgym.traces.readers.google_2019.columns import AFTER_THE_TRACE, Column
 from failgym.traces.readers.google_2019.table import Table, read_chunks
 from failgym.traces.readers.work_folder import write_json
@@ -68,10 +69,13 @@ def split(file: Path, columns: tuple[Column, ...], partitions: int, out: Path) -
     if listed.exists():
         return Split(**_tuples(json.loads(listed.read_text("utf-8"))))
     codes: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.kind == "text"}
-    partial, found = out.with_suffix(".partial"), list[int]()
+    found = list[int]()
     rows = incomplete = last = 0
     options = paipc.IpcWriteOptions(compression="lz4")
-    with paipc.new_file(str(partial), _schema(columns), options=options) as writer:
+    with (
+        replacing(out) as partial,
+        paipc.new_file(str(partial), _schema(columns), options=options) as writer,
+    ):
         for read, chunk in _gathered(read_chunks(file, columns, codes, lambda _: None)):
             rows, incomplete = rows + read, incomplete + read - len(chunk["collection_id"])
             times = chunk.get("time", chunk["collection_id"][:0])
@@ -79,7 +83,6 @@ def split(file: Path, columns: tuple[Column, ...], partitions: int, out: Path) -
             for part, batch in _batches(chunk, columns, codes, partitions):
                 writer.write_batch(batch)
                 found.append(part)
-    partial.replace(out)
     made = Split(rows, incomplete, last, tuple(found))
     write_json(listed, vars(made))
     return made
