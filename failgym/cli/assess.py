@@ -371,6 +371,11 @@ def _silent(text: str) -> None:
     """Say nothing."""
 
 
+def _hours(hours: float) -> str:
+    """Hours as whole numbers; fewer than ten with a decimal: parts of a short log add up."""
+    return f"{hours:,.1f}" if 0 < abs(hours) < 10 else f"{hours:,.0f}"
+
+
 def _print(found: Assessment) -> None:
     """The report in ten lines."""
     what, advice = found.happened, found.advice
@@ -379,20 +384,20 @@ def _print(found: Assessment) -> None:
     share = what.wasted_share
     of_known = "" if math.isnan(share) else f" ({100 * share:.1f} % of what is known)"
     print_line(
-        f"machine-time: {what.hours:,.0f} h, of which {what.useful:,.0f} useful,"
-        f" {what.wasted:,.0f} wasted{of_known},"
-        f" {what.unknown:,.0f} cut off by the end of the data"
+        f"machine-time: {_hours(what.hours)} h, of which {_hours(what.useful)} useful,"
+        f" {_hours(what.wasted)} wasted{of_known},"
+        f" {_hours(what.unknown)} cut off by the end of the data"
     )
     if what.causes:
         cause = what.causes[0]
-        print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
+        print_line(f"wasted most because {cause.name}: {_hours(cause.hours)} h")
     for room in found.rooms:
         money = ""
         if found.price is not None:
             worth = f"{found.price * room.machine_hours:,.0f} {found.currency}".strip()
-            money = f"; {room.machine_hours:,.0f} h of machine-time alone, {worth}"
+            money = f"; {_hours(room.machine_hours)} h of machine-time alone, {worth}"
         print_line(
-            f"{room.measure}: could have saved {room.hours:,.0f} h net at most"
+            f"{room.measure}: could have saved {_hours(room.hours)} h net at most"
             f" ({100 * room.share:.1f} %{money}): {room.says}"
         )
     for line in (advice.text, *advice.evidence[:SAID]):
