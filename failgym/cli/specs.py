@@ -28,6 +28,8 @@ __all__ = ["ALL_BASELINES", "load_policy"]
 
 ALL_BASELINES = "all-baselines"
 """Stands for every baseline that can play."""
+_NO_POLICIES = ("clairvoyant", "bound", "oracle")
+"""Rows of tables that know how every attempt ends."""
 
 
 def load_policy(spec: str) -> Policy:
@@ -52,6 +54,11 @@ def load_policy(spec: str) -> Policy:
         return _build(spec, REGISTRY[head], parts[1:])
     if head in others:
         return _build(spec, _loaded(spec, others[head]), parts[1:])
+    if spec in _NO_POLICIES:
+        raise ValueError(
+            f"policy {spec!r}: knows how every attempt ends and is no policy;"
+            " `failgym evaluate --oracle` shows it beside others"
+        )
     if spec.endswith(".json"):
         return load_heuristic(spec)
     if spec.endswith(".safetensors"):

@@ -606,6 +606,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a forgotten format": (["trace", "import", "log.csv", "--out", "t"], "'SOURCE': The files of"),
     "a module as a file": ([*EVALUATE, "--policy", "mine.py:Impatient"], "such as mine:Impatient"),
     "a text as a policy": ([*EVALUATE, "--policy", "{tmp}/file"], "a file .json or .safetensors"),
+    "a row of tables": ([*EVALUATE, "--policy", "clairvoyant"], "ends and is no policy"),
     "all": ([*EVALUATE, "--policy", "all"], "did you mean all-baselines"),
     "capital letters": (["evaluate", "--env", "CLONING-V1", "--policy", "replay"], "Cloning-v1?"),
     "a system": (["assess", "--format", "slurm", "x", "--out", "{tmp}/t"], "did you mean sacct?"),
