@@ -294,7 +294,7 @@ def test_parts_of_a_short_log_add_up(tmp_path: Path, capsys: pytest.CaptureFixtu
     arguments = ("assess", "--format", "sacct", log, "--quick", "--out", tmp_path / "report")
     assert invoke(*arguments) == 0
     said = capsys.readouterr().out
-    assert "machine-time: 1.6 h, of which 1.4 useful, 0.2 wasted (9.9 % of what is known)" in said
+    assert "machine-time: 1.6 h, of which 1.4 useful, 0.16 wasted (9.9 % of what is known)" in said
 
 
 def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
