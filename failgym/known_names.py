@@ -9,9 +9,15 @@ __all__ = ["check_known", "nearest", "unknown"]
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The known name that is most like another; None if none is like it."""
-    near = difflib.get_close_matches(str(name), list(known), 1)
-    return near[0] if near else None
+    """The known name that is most like another, or begins with it; None if none is like it.
+
+    Whether letters are capital makes no difference.
+    """
+    typed = str(name).lower()
+    names = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(typed, list(names), 1)
+    near += [each for each in names if typed and each.startswith(typed)]
+    return names[near[0]] if near else None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ValueError:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pytest
 
 import failgym
-from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay
+from failgym.baselines import REGISTRY, GiveUp, RandomPolicy, Replay, Young
 from failgym.envs import SCENARIOS, Scenario, resolve
 from failgym.evaluation import (
     Anchors,
@@ -211,9 +211,14 @@ def test_want_of_memory_is_not_the_policy_s_fault() -> None:
         run_policy(build_world(GRACE), GRACE, Returning(MemoryError()), np.array([0]))
 
 
-def test_what_has_no_predict_is_refused_by_name() -> None:
-    nobody: Any = 7
-    with pytest.raises(ValueError, match="policy 'int': expected an object with a method predict"):
+@pytest.mark.parametrize(
+    ("nobody", "name", "found"),
+    [(7, "int", "7"), ("young", "str", "young"), (Young, "young", "Young")],
+)
+def test_what_has_no_predict_is_refused_by_name(nobody: Any, name: str, found: str) -> None:
+    """A number; the name of a rule; a class, whose objects have one."""
+    expected = rf"policy '{name}': expected an object with a method predict, .*got .*{found}"
+    with pytest.raises(ValueError, match=expected):
         run_policy(build_world(GRACE), GRACE, nobody, np.array([0]))
 
 

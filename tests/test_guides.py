@@ -51,6 +51,23 @@ def test_a_list_has_a_row_for_each_that_says_what_it_is(name: str, known: Iterab
     assert all(len(row[1]) > 3 for row in listed)
 
 
+def test_get_started_lists_every_extra_for_users() -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
+    ours = {"all", "dev"} | {n for n in project["optional-dependencies"] if n.startswith("clients")}
+    listed = table(page("docs/start.md").section("Install"))
+    assert {name for row in listed for name in re.findall(r"\w+", row[0])} == (
+        project["optional-dependencies"].keys() - ours
+    )
+
+
+def test_the_tutorial_counts_the_formats_that_need_no_columns() -> None:
+    """All but `table`; three are named beside the number."""
+    others = FORMATS.keys() - {"sacct", "torque", "swf", "table"}
+    number = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}[len(others)]
+    said = page("docs/tutorials/own_trace.md").text
+    assert f"Slurm, PBS, SWF and {number} more formats" in said
+
+
 def test_predictors_are_all_listed() -> None:
     shown = table(page("docs/forecasts.md").text)
     assert [name for row in shown for name in re.findall(r"\w+", row[0])] == [

@@ -151,7 +151,7 @@ def _checked(
     """The results of runs that are finished, by number; None of any other. Raises ValueError."""
     if resume and not any(run.folder.begun for run in runs):
         where = runs[0].out if len(runs) == 1 else runs[0].out.parent
-        raise ValueError(f"{where}: no training run to go on with")
+        raise ValueError(f"{where}: no training run to go on with; leave out --resume to begin one")
     if workers.several and any(run.settings.threads != 1 for run in runs):
         raise ValueError(f"{workers}: expected --threads 1: each agent takes one processor")
     found: dict[int, TrainingResult | None] = {}

@@ -114,7 +114,9 @@ class RunFolder:
     def described(self) -> Document:
         """What is trained here, as `begin` wrote it. Raises ValueError if nothing is."""
         if not self.run.is_file():
-            raise ValueError(f"{self.path}: no training run to go on with")
+            raise ValueError(
+                f"{self.path}: no training run to go on with; leave out --resume to begin one"
+            )
         found = read_json(self.run)
         if found.pop("format", None) != FORMAT:
             raise ValueError(f"{self.run}: not a training run")

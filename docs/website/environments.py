@@ -228,7 +228,7 @@ def _settings(scenario: Scenario) -> str:
     ]
     return (
         "Any field of a scenario can be changed: `gymnasium.make(id, field=value)`, or"
-        " `--set field=value`. These are not at their defaults here"
+        " `--set field=value`. Times are in milliseconds. These are not at their defaults here"
         " ([all fields](../api/envs.md)):\n\n"
         + "\n".join(_left(["field", "here", "default"], rows))
     )

@@ -76,8 +76,8 @@ def advice_of(
             "not asked",
             f"{text}{tried}",
             (
-                "So much somebody saves who knows beforehand how every task ends. Rules know only"
-                " the past, and save less; without --quick a report says how much less.",
+                "That takes somebody who knows beforehand how every task ends. Rules know only the"
+                " past, and save less; without --quick a report says how much less.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),

@@ -12,9 +12,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
 from failgym.cli.assess import assess
 from failgym.cli.cache import cache
@@ -65,6 +66,25 @@ def _flow(group: typer.Typer) -> None:
 
 
 _flow(app)
+
+
+def _command() -> Any:
+    """The command line that is parsed: its flags take no value, and their help names none."""
+    command: Any = typer.main.get_command(app)
+    _name_no_value(command)
+    return command
+
+
+def _name_no_value(command: Any) -> None:
+    """Empty what stands for the value of a flag, here and in the commands below.
+
+    Typer shows `--oracle <bool>`, and whoever types `--oracle true` is refused.
+    """
+    for option in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        _name_no_value(below)
 
 
 def _show_version(wanted: bool) -> None:
@@ -127,7 +147,9 @@ def run(arguments: Sequence[str]) -> int:
     ValueError or OSError, whose message is the line; or as a MemoryError, if it asks for too much.
     """
     try:
-        status = app(args=list(arguments) or ["--help"], prog_name="failgym", standalone_mode=False)
+        status = _command()(
+            args=list(arguments) or ["--help"], prog_name="failgym", standalone_mode=False
+        )
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     except Exception as error:
@@ -154,13 +176,37 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def _line(error: Exception) -> str | None:
     """The line that says what is wrong with what the user gave; None for what nobody foresaw."""
     if isinstance(error, _USAGE_ERROR):
-        return error.format_message()  # type: ignore[attr-defined]
+        return _usage(error)
     if isinstance(error, MemoryError):
         return ": ".join(filter(None, ("not enough memory", str(error))))
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
     return str(error) if isinstance(error, ValueError) else None
+
+
+_EXPECTED = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "at least {ge:g}",
+}
+"""What pydantic, which reads values for Typer, calls a problem -> what it expected."""
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with a command line: the option, what was expected and what was found."""
+    line: str = error.format_message()
+    option: Any = getattr(error, "param", None)
+    meant: str = getattr(option, "help", None) or ""
+    if line.startswith("Missing") and meant:
+        return f"{line.rstrip('.')}: {meant.removesuffix(' Repeatable.')}"
+    cause: Any = error.__cause__
+    problems: list[dict[str, Any]] = cause.errors() if hasattr(cause, "errors") else []
+    if option is None or not problems or problems[0]["type"] not in _EXPECTED:
+        return line
+    found = problems[0]
+    expected = _EXPECTED[found["type"]].format(**found.get("ctx", {}))
+    return f"{option.opts[0]}: expected {expected}, got {found['input']!r}"
 
 
 def _complain(message: str, status: int) -> int:

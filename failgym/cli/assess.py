@@ -372,27 +372,29 @@ def _silent(text: str) -> None:
 
 
 def _print(found: Assessment) -> None:
-    """The report in ten lines."""
+    """The report in ten lines, with hours as the page shows them."""
+    from failgym.assessment.advice import shown_hours
+
     what, advice = found.happened, found.advice
     assert advice is not None
     print_line(f"{found.trace}: {what.size}, {what.length}")
     share = what.wasted_share
     of_known = "" if math.isnan(share) else f" ({100 * share:.1f} % of what is known)"
     print_line(
-        f"machine-time: {what.hours:,.0f} h, of which {what.useful:,.0f} useful,"
-        f" {what.wasted:,.0f} wasted{of_known},"
-        f" {what.unknown:,.0f} cut off by the end of the data"
+        f"machine-time: {shown_hours(what.hours)} h, of which {shown_hours(what.useful)} useful,"
+        f" {shown_hours(what.wasted)} wasted{of_known},"
+        f" {shown_hours(what.unknown)} cut off by the end of the data"
     )
     if what.causes:
         cause = what.causes[0]
-        print_line(f"wasted most because {cause.name}: {cause.hours:,.0f} h")
+        print_line(f"wasted most because {cause.name}: {shown_hours(cause.hours)} h")
     for room in found.rooms:
         money = ""
         if found.price is not None:
             worth = f"{found.price * room.machine_hours:,.0f} {found.currency}".strip()
-            money = f"; {room.machine_hours:,.0f} h of machine-time alone, {worth}"
+            money = f"; {shown_hours(room.machine_hours)} h of machine-time alone, {worth}"
         print_line(
-            f"{room.measure}: could have saved {room.hours:,.0f} h net at most"
+            f"{room.measure}: could have saved {shown_hours(room.hours)} h net at most"
             f" ({100 * room.share:.1f} %{money}): {room.says}"
         )
     for line in (advice.text, *advice.evidence[:SAID]):

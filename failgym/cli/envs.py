@@ -19,6 +19,8 @@ NARROW = 80
 LEGEND = """\
 asked: when a running task is asked about; geometric: each time its age has
   grown by this factor; every: in each monitoring window
+forecast: what policies know of the future; auto: drawn at the quality of a
+  paper on a generated trace, learned on a record
 wasted, overhead, completion, forfeited, others: weights of the terms of a cost
 value: of a task that finishes, in multiples of its machine-time
 wait: machine-hours that an hour of waiting costs"""

@@ -116,10 +116,12 @@ class Reading:
 
 
 def _format(name: str) -> Format:
-    from failgym.traces.formats import formats
+    from failgym.traces.formats import OTHER_NAMES, formats
 
     known = formats()
     if name not in known:
+        if meant := OTHER_NAMES.get(name.lower()):
+            raise ValueError(f"unknown format {name!r}, did you mean {meant}?")
         raise unknown("format", name, known)
     return known[name]
 

@@ -44,7 +44,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="FIELD=VALUE",
-        help="Change a field of the scenario, such as jobs=1000. Repeatable.",
+        help="Change a field of the scenario, such as jobs=1000. Times are in milliseconds."
+        " Repeatable.",
     ),
 ]
 WorkersOption = Annotated[

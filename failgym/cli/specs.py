@@ -13,7 +13,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, get_type_hints
 
@@ -28,6 +28,8 @@ __all__ = ["ALL_BASELINES", "load_policy"]
 
 ALL_BASELINES = "all-baselines"
 """Stands for every baseline that can play."""
+_NO_POLICIES = ("clairvoyant", "bound", "oracle")
+"""Rows of tables that know how every attempt ends."""
 
 
 def load_policy(spec: str) -> Policy:
@@ -52,18 +54,33 @@ def load_policy(spec: str) -> Policy:
         return _build(spec, REGISTRY[head], parts[1:])
     if head in others:
         return _build(spec, _loaded(spec, others[head]), parts[1:])
+    if spec in _NO_POLICIES:
+        raise ValueError(
+            f"policy {spec!r}: knows how every attempt ends and is no policy;"
+            " `failgym evaluate --oracle` shows it beside others"
+        )
     if spec.endswith(".json"):
         return load_heuristic(spec)
     if spec.endswith(".safetensors"):
         return _load_agent(spec)
-    if head.endswith(".zip") or os.sep in head:
+    if head.endswith(".py"):
+        module = head.removesuffix(".py").replace(os.sep, ".")
+        raise ValueError(
+            f"policy {spec!r}: expected module:Class without .py, such as {module}:{_class(parts)}"
+        )
+    if head.endswith(".zip") or os.sep in head or os.path.isfile(head):
         raise ValueError(
             f"policy {spec!r}: expected a file .json or .safetensors; others may hold code, load"
             " such a model in Python and pass it to failgym.evaluate"
         )
     if len(parts) == 1 or "=" in parts[1]:
-        raise unknown("policy", head, (*REGISTRY, *others))
+        raise unknown("policy", head, (ALL_BASELINES, *REGISTRY, *others))
     return _build(spec, _load_class(spec, head, parts[1]), parts[2:])
+
+
+def _class(parts: Sequence[str]) -> str:
+    """The class that a SPEC names; a word for it where it names none."""
+    return parts[1] if len(parts) > 1 and "=" not in parts[1] else "Class"
 
 
 @contextmanager

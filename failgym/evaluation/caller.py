@@ -124,12 +124,15 @@ class Caller:
         name: what errors call the policy.
 
     Raises:
-        ValueError: if the policy has no method `predict`; names the policy.
+        ValueError: if the policy has no method `predict`, or is a class; names the policy.
     """
 
     def __init__(self, policy: Predicts, lanes: int, deterministic: bool, name: str) -> None:
-        if not callable(getattr(policy, "predict", None)):
-            raise ValueError(f"policy {name!r}: expected an object with a method predict")
+        if isinstance(policy, type) or not callable(getattr(policy, "predict", None)):
+            raise ValueError(
+                f"policy {name!r}: expected an object with a method predict, such as"
+                f" failgym.baselines.Young(), got {repr(policy)[:100]}"
+            )
         self._predict: Callable[..., object] = policy.predict
         self._deterministic, self._name = deterministic, name
         self._columns = columns_read(policy)

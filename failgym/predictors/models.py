@@ -60,8 +60,12 @@ _FORECASTING = {
     "two_level_network": _Kind("failgym.predictors.network.two_level_network", "TwoLevelNetwork"),
 }
 _OTHERS = {"user_history": _Kind("failgym.predictors.history.user_history", "UserHistory")}
-_PACKAGES = {"sklearn": "scikit-learn", "torch": "torch", "xgboost": "xgboost"}
-"""Module -> the name that it is installed by."""
+_PACKAGES = {
+    "sklearn": ("scikit-learn", "predictors"),
+    "torch": ("torch", "predictors"),
+    "xgboost": ("xgboost", "boosting"),
+}
+"""Module -> the name of its package, and the smallest extra of failgym that brings it."""
 
 
 class MissingPackage(ImportError, ValueError):
@@ -77,8 +81,8 @@ def packages_of(name: str) -> Generator[None]:
         module = (error.name or "").partition(".")[0]
         if module not in _PACKAGES:
             raise
-        package = _PACKAGES[module]
-        wanted = f"{name} needs {package}: pip install 'failgym[predictors]'"
+        package, extra = _PACKAGES[module]
+        wanted = f"{name} needs {package}: pip install 'failgym[{extra}]'"
         raise MissingPackage(wanted) from error
 
 

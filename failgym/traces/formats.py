@@ -17,7 +17,7 @@ from typing import Any
 from failgym.additions import Addition, additions
 from failgym.traces.trace import Trace
 
-__all__ = ["FORMATS", "Format", "formats", "found"]
+__all__ = ["FORMATS", "OTHER_NAMES", "Format", "formats", "found"]
 
 _READERS = Path(__file__).parent / "readers"
 _TABLES = (
@@ -36,6 +36,17 @@ _TABLES = (
     "dax",
 )
 """The order of tables; a format that is not named here comes behind, by its name."""
+
+OTHER_NAMES = {
+    "slurm": "sacct",
+    "pbs": "torque",
+    "csv": "table",
+    "parquet": "table",
+    "hadoop": "rumen",
+    "wfcommons": "wfformat",
+    "pegasus": "dax",
+}
+"""Names that people look for -> the format that is meant, for messages."""
 
 
 @dataclass(frozen=True)

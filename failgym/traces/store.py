@@ -192,7 +192,10 @@ def _parse_document(path: Path) -> dict[str, Any]:
     """The meta document of a trace of any format version."""
     file = path / META_FILE
     if not file.is_file():
-        raise TraceError(f"{path}: not a saved trace: {META_FILE} is missing")
+        raise TraceError(
+            f"{path}: not a saved trace: {META_FILE} is missing; expected a folder that"
+            " `failgym trace import` wrote"
+        )
     try:
         if file.stat().st_size > MOST_META:
             raise TraceError(f"{file}: expected at most {MOST_META} bytes")
@@ -221,6 +224,11 @@ def _is_trace(path: Path) -> bool:
 
 
 def _read_document(path: Path) -> dict[str, Any]:
+    if path.is_file():
+        raise TraceError(
+            f"{path}: is a file, expected the folder of a saved trace;"
+            " `failgym trace import` reads a log"
+        )
     if not path.is_dir():
         kept = [left for left in _leftovers(path, "replaced") if _is_trace(left)]
         hint = (

@@ -45,7 +45,7 @@ def _loaded(
     """Generate or read a trace, once per process and version of it."""
     if str(source) in PROFILES:
         return generate(replace(PROFILES[str(source)], **dict(changes)), jobs=jobs, seed=seed)
-    if not Path(source).is_dir():
+    if not Path(source).exists():
         known = ", ".join(PROFILES)
         raise ValueError(
             f"trace: expected a profile ({known}) or the folder of a trace, got {source}"

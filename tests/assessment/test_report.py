@@ -284,6 +284,19 @@ def test_bad_options(
     assert not out.exists()
 
 
+def test_parts_of_a_short_log_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`2 h, of which 1 useful, 0 wasted` was said of an hour and a half."""
+    log = tmp_path / "jobs.txt"
+    rows = ["17|2024-03-04T10:00:00|2024-03-04T10:00:05|2024-03-04T10:40:00|COMPLETED"]
+    rows += ["18|2024-03-04T10:02:00|2024-03-04T10:02:30|2024-03-04T10:12:00|FAILED"]
+    rows += ["19|2024-03-04T10:12:00|2024-03-04T10:12:20|2024-03-04T10:59:00|COMPLETED"]
+    log.write_text("\n".join(["JobID|Submit|Start|End|State", *rows]) + "\n")
+    arguments = ("assess", "--format", "sacct", log, "--quick", "--out", tmp_path / "report")
+    assert invoke(*arguments) == 0
+    said = capsys.readouterr().out
+    assert "machine-time: 1.6 h, of which 1.4 useful, 0.16 wasted (9.9 % of what is known)" in said
+
+
 def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(record.iterdir())
     assert invoke("assess", record, "--out", record) == 2

@@ -39,6 +39,23 @@ def load(file: Path) -> Any:
     return json.loads(file.read_text("utf-8"))
 
 
+def flags(command: Any) -> Iterator[str]:
+    """The flags of a command and of those below it, as their help shows them."""
+    for option in command.params:
+        if getattr(option, "is_flag", False):
+            yield option.opts[0]
+    for below in getattr(command, "commands", {}).values():
+        yield from flags(below)
+
+
+def test_help_shows_no_value_for_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--oracle <bool>` stood there, and `--oracle true` was refused."""
+    assert {"--oracle", "--quick", "--resume"} <= set(flags(typer.main.get_command(app)))
+    for words in (["--help"], ["evaluate", "--help"], ["assess", "--help"], ["train", "--help"]):
+        assert invoke(*words) == 0
+        assert "bool" not in capsys.readouterr().out.lower()
+
+
 def helps(command: Any) -> Iterator[str]:
     """The help texts of a command and of those below it."""
     yield command.help or ""
@@ -579,7 +596,26 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no trace": ([*EVALUATE, "--policy", "young", "--set", "trace=nowhere"], "trace"),
     "no episodes": ([*EVALUATE, "--policy", "young", "--episodes", "0"], "episodes"),
     "demo of no episodes": (["demo", "--episodes", "0"], "episodes"),
-    "not a number": ([*EVALUATE, "--policy", "young", "--episodes", "few"], "--episodes"),
+    "not a number": (
+        [*EVALUATE, "--policy", "young", "--episodes", "few"],
+        "--episodes: expected a whole number, got 'few'",
+    ),
+    "a float": (["train", "--steps", "1e6"], "--steps: expected a whole number, got '1e6'"),
+    "below the least": (["assess", "t", "--task-value", "-1"], "--task-value: expected at least 0"),
+    "no argument": (["assess"], "'TRACE': The folder of a trace"),
+    "a forgotten format": (["trace", "import", "log.csv", "--out", "t"], "'SOURCE': The files of"),
+    "a module as a file": ([*EVALUATE, "--policy", "mine.py:Impatient"], "such as mine:Impatient"),
+    "a text as a policy": ([*EVALUATE, "--policy", "{tmp}/file"], "a file .json or .safetensors"),
+    "a row of tables": ([*EVALUATE, "--policy", "clairvoyant"], "ends and is no policy"),
+    "all": ([*EVALUATE, "--policy", "all"], "did you mean all-baselines"),
+    "capital letters": (["evaluate", "--env", "CLONING-V1", "--policy", "replay"], "Cloning-v1?"),
+    "a system": (["assess", "--format", "slurm", "x", "--out", "{tmp}/t"], "did you mean sacct?"),
+    "a kind of file": (["trace", "import", "csv", "x", "--out", "{tmp}/t"], "did you mean table?"),
+    "a log as a trace": (
+        [*EVALUATE, "--policy", "young", "--set", "trace={tmp}/file"],
+        "is a file, expected the folder of a saved trace; `failgym trace import` reads a log",
+    ),
+    "a log to describe": (["trace", "info", "{tmp}/file"], "is a file, expected the folder of a"),
     "negative seed": ([*EVALUATE, "--policy", "young", "--seed", "-1"], "seed"),
     "no JSON folder": (["demo", "--json", "{tmp}/nowhere/demo.json"], "no such folder"),
     "JSON folder": (["envs", "--json", "{tmp}"], "is a folder"),

@@ -271,15 +271,15 @@ class TestNames:
         assert done.stdout.strip() == "[]", done.stderr
 
     @pytest.mark.parametrize(
-        ("name", "module", "package"),
+        ("name", "module", "package", "extra"),
         [
-            ("random_forest", "sklearn", "scikit-learn"),
-            ("gradient_boosting", "xgboost", "xgboost"),
-            ("two_level_network", "torch", "torch"),
+            ("random_forest", "sklearn", "scikit-learn", "predictors"),
+            ("gradient_boosting", "xgboost", "xgboost", "boosting"),
+            ("two_level_network", "torch", "torch", "predictors"),
         ],
     )
     def test_a_missing_package_is_named(
-        self, name: str, module: str, package: str, tmp_path: Path
+        self, name: str, module: str, package: str, extra: str, tmp_path: Path
     ) -> None:
         """Wherever the predictor imports it: with its module, or when it is fitted."""
         probe = f"""
@@ -294,7 +294,7 @@ sys.exit(run([*forecast, "--predictor", {name!r}]))
         command = [sys.executable, "-c", probe, str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 2
-        expected = f"{name} needs {package}: pip install 'failgym[predictors]'"
+        expected = f"{name} needs {package}: pip install 'failgym[{extra}]'"
         assert done.stderr == f"failgym: {expected}\n"
 
 
