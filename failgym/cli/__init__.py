@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -191,6 +192,12 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
 }
 """What pydantic, which reads values for Typer, calls a problem -> what it expected."""
+_OF_CLICK = {
+    r": ('.*') is not a valid integer": _EXPECTED["int_parsing"],
+    r": ('.*') is not a valid float": _EXPECTED["float_parsing"],
+    r": (\S+) is not in the range x>=(\S+)\.$": "at least {}",
+}
+"""The same of Click, which did so for older versions of Typer: the words, with what was got."""
 
 
 def _usage(error: Any) -> str:
@@ -202,11 +209,17 @@ def _usage(error: Any) -> str:
         return f"{line.rstrip('.')}: {meant.removesuffix(' Repeatable.')}"
     cause: Any = error.__cause__
     problems: list[dict[str, Any]] = cause.errors() if hasattr(cause, "errors") else []
-    if option is None or not problems or problems[0]["type"] not in _EXPECTED:
+    if option is None:
         return line
-    found = problems[0]
-    expected = _EXPECTED[found["type"]].format(**found.get("ctx", {}))
-    return f"{option.opts[0]}: expected {expected}, got {found['input']!r}"
+    for found in problems[:1]:
+        if found["type"] in _EXPECTED:
+            expected = _EXPECTED[found["type"]].format(**found.get("ctx", {}))
+            return f"{option.opts[0]}: expected {expected}, got {found['input']!r}"
+    for wording, expected in _OF_CLICK.items():
+        if matched := re.search(wording, line):
+            got, *least = matched.groups()
+            return f"{option.opts[0]}: expected {expected.format(*least)}, got {got}"
+    return line
 
 
 def _complain(message: str, status: int) -> int:
