@@ -9,7 +9,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-__all__ = ["DEEPEST", "WIDEST", "Activation", "CriticLstm", "Depth", "GrownRecord", "Record", "Width"]
+__all__ = [
+    "DEEPEST",
+    "WIDEST",
+    "Activation",
+    "CriticLstm",
+    "Depth",
+    "GrownRecord",
+    "Record",
+    "Width",
+]
 
 WIDEST = 1_024
 """Units of a layer, or quantiles, at most."""

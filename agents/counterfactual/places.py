@@ -16,7 +16,6 @@ from failgym.agents.training.preparation import scenario_of
 from failgym.baselines import REGISTRY, STORABLE
 from failgym.baselines.base import Heuristic, enabled
 from failgym.envs import Scenario, resolve
-from failgym.envs.select_fields import Fields, select_fields
 from failgym.sim.shared.fields import FIELDS
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
@@ -161,7 +160,7 @@ def _learned_in(
 
 
 def _check_visit(scenario: Scenario, hyper: CounterfactualSettings, several: bool) -> None:
-    """Raise ValueError for a scenario that cannot be learned in, in place of the one that counts."""
+    """Raise ValueError if it cannot be learned in as it is to be visited."""
     for name in hyper.visit or {}:
         if several and name in PRICES:
             raise ValueError(f"visit: {name}: expected none: gains would be on another scale")

@@ -13,8 +13,8 @@ here, and one of each is enough.
 Of several environments the decisions are pooled, on the scale of their scores, and one ensemble
 learns from all. Agents are chosen by the mean of their scores in them.
 
-What is random follows from the seed and the numbers of round, trace and environment. So a run that was stopped
-goes on from the last round that was finished, and ends with the same agent.
+What is random follows from the seed and the numbers of round, trace and environment. So a run that
+was stopped goes on from the last round that was finished, and ends with the same agent.
 """
 
 from __future__ import annotations
@@ -478,8 +478,10 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         seed=settings.seed,
         episodes=settings.episodes,
         fields_shown=settings.fields,
-        **({"environments": [one.model_dump(mode="json") for one in environments]} if several else {}),
+        **(
+            {"environments": [one.model_dump(mode="json") for one in environments]}
+            if several
+            else {}
+        ),
     )
-    return _Run(
-        *(settings, hyper, scenario, tuple(places), advice, fields, environments, document)
-    )
+    return _Run(*(settings, hyper, scenario, tuple(places), advice, fields, environments, document))

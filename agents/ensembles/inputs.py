@@ -62,7 +62,7 @@ class Inputs:
             shown = columns.copy()
             shown[:, list(self.hidden)] = 0.0
         if self.prices:
-            charged = np.broadcast_to(np.float32(self.prices), (len(shown), len(self.prices)))
+            charged = np.tile(np.array(self.prices, dtype=np.float32), (len(shown), 1))
             shown = np.column_stack([shown, charged])
         return advised(shown, observations, legal, advice, self.heard)
 

@@ -55,8 +55,8 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
     Asked more often than in training it answers as often as there (`files.decision_interval`). It
     takes its environment to be as registered: where you step one yourself that asks at other times,
     take ``load_agent(path).playing_by(scenario)``. So do for an agent that was trained in several
-    environments (``manifest.environments``), which has to be told in which it plays. It finds its fields by name in whole
-    observations; for an environment that shows you some of them take
+    environments (``manifest.environments``), which has to be told in which it plays. It finds its
+    fields by name in whole observations; for an environment that shows you some of them take
     ``load_agent(path).reading(env.fields)``.
 
     Args:

@@ -81,6 +81,13 @@ class TrainedPolicy:
         return self.manifest.name
 
     @property
+    def is_told(self) -> bool:
+        """Has it to be told where it plays (`playing_by`)? It is shown other things in others."""
+        network = self.network
+        several = bool(self.manifest.environments)
+        return isinstance(network, Decider) and (several or bool(network.priced))
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the weights that choose its actions, names and shapes included, and of the
         names of the fields that they read, unless these are all.
@@ -102,7 +109,7 @@ class TrainedPolicy:
             if self.network.advice:
                 said = " ".join(one.model_dump_json() for one in self.network.advisers)
                 chosen["advice"] = np.frombuffer(said.encode(), dtype=np.uint8)
-            if self._told:
+            if self.is_told:
                 parts = [*self.network.priced, *map(_said, self.manifest.environments)]
                 chosen["told"] = np.frombuffer("\n".join(parts).encode(), dtype=np.uint8)
             return {**self.network.ensemble._asdict(), **chosen}
@@ -128,7 +135,7 @@ class TrainedPolicy:
         self.check_environment(rules)
         trained = self.manifest.trained_in(rules) or self.manifest.environment
         network = self.network
-        if isinstance(network, Decider) and self._told:
+        if isinstance(network, Decider) and self.is_told:
             network = replace(network, inputs=self._inputs(network, trained, rules))
         cadence = Cadence.of(trained.asked(), rules)
         return replace(self, cadence=cadence, network=network)._checked()
@@ -172,13 +179,6 @@ class TrainedPolicy:
     def _advised(self) -> bool:
         """Does it ask rules?"""
         return isinstance(self.network, Decider) and bool(self.network.advice)
-
-    @property
-    def _told(self) -> bool:
-        """Is it shown things that its environment decides?"""
-        network = self.network
-        several = bool(self.manifest.environments)
-        return isinstance(network, Decider) and (several or bool(network.priced))
 
     @property
     def _masked(self) -> bool:
@@ -266,7 +266,7 @@ class TrainedPolicy:
             if legal.size != len(shown) * ACTIONS or legal.shape[-1] not in (ACTIONS, legal.size):
                 raise ValueError(f"action_masks: expected [{len(shown)}, {ACTIONS}]")
             legal = legal.reshape(len(shown), ACTIONS)
-            if self._told and self.network.inputs is None:
+            if self.is_told and self.network.inputs is None:
                 raise ValueError(
                     "environment: the agent is shown other things in others: say where it plays,"
                     " with playing_by(scenario)"

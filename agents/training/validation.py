@@ -92,9 +92,8 @@ class Validation:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         found = asdict(self)
-        if self.environments is None:
-            del found["environments"]
-        return found
+        several = found.pop("environments")
+        return found if several is None else {**found, "environments": list(several)}
 
 
 class Validator:
