@@ -75,7 +75,8 @@ class CounterfactualSettings(Hyper, GrownRecord):
     learning_rate: Share = 0.1
     """what each tree's share is shrunk by"""
     least_weight: Annotated[float, Field(ge=0.0, le=1e6)] = 5.0
-    """of the hessian in a leaf, where the mean decision weighs 1"""
+    """of the hessian in a leaf, where the mean decision weighs 1; of several environments that of
+    the one in which decisions weigh most"""
     units: Width = 32
     """of the hidden layer of a network"""
     updates: Annotated[int, Field(ge=1, le=10_000_000)] = 2_000

@@ -17,24 +17,34 @@ from safetensors.numpy import load_file, save_file
 
 from failgym import evaluate
 from failgym.agents import TrainingSettings, load_agent, read_manifest, train
+from failgym.agents.algorithms.settings_files import settings_of
 from failgym.agents.counterfactual.choosing import mean_validation
 from failgym.agents.counterfactual.lessons import lessons
 from failgym.agents.counterfactual.places import environments_of
 from failgym.agents.counterfactual.settings import CounterfactualSettings
+from failgym.agents.counterfactual.train import LEARNER
 from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.files.policy_file import KEY
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.validation import Validation
 from failgym.baselines import REGISTRY
+from failgym.cli import run
+from failgym.cli.entries import read_entries
 from failgym.cli.policy_facts import policy_facts
+from failgym.cli.policy_process import COMMAND
+from failgym.cli.specs import load_policy
 from failgym.counterfactual import branch
 from failgym.envs import SCENARIOS, resolve
 from failgym.envs.vector import MitigationVectorEnv
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import made_for
 from failgym.evaluation.repriced import reads_prices
+from failgym.leaderboard import SUITES, Suite, SuiteWorlds, verify
+from failgym.leaderboard.policy_process.players import Players
+from failgym.leaderboard.suite.suites import Course
 from failgym.sim.shared.fields import INDEX
 from failgym.vocabulary import Action
+from tests.leaderboard.boards import results, submit
 
 GRACE, CLONING, CHECKPOINT = (
     f"failgym/{name}-v1" for name in ("GracePeriod", "Cloning", "Checkpoint")
@@ -356,9 +366,6 @@ def test_prices_may_be_shown_of_one_environment(tmp_path: Path) -> None:
 
 
 def test_every_situation_of_the_shipped_generalist_can_be_met() -> None:
-    from failgym.agents.algorithms.settings_files import settings_of
-    from failgym.agents.counterfactual.train import LEARNER
-
     hyper = settings_of(LEARNER, GRACE, file="generalist")
     places, _ = environments_of(resolve(GRACE), hyper, split="fit", episodes=None)
     assert {place.scenario.name for place in places} == set(SCENARIOS)
@@ -370,10 +377,6 @@ def test_every_situation_of_the_shipped_generalist_can_be_met() -> None:
 
 def test_a_process_of_its_own_is_told_where_it_plays(result: TrainingResult) -> None:
     """As on leaderboards."""
-    from failgym.cli.policy_process import COMMAND
-    from failgym.cli.specs import load_policy
-    from failgym.leaderboard.policy_process.players import Players
-
     players = Players(load_policy, COMMAND)
     agent = load_agent(result.policy)
     try:
@@ -395,3 +398,45 @@ def test_a_process_of_its_own_is_told_where_it_plays(result: TrainingResult) -> 
                 fresh[:] = False
     finally:
         players.close()
+
+
+def test_it_plays_on_a_leaderboard_and_is_asked_again(
+    tmp_path: Path, result: TrainingResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A single SPEC is entered where it was made for, and every action is verified."""
+    small: dict[str, Any] = {"jobs": 300, "slice_tasks": 16}
+    courses = [
+        Course(name, seeds=(0,), slices=1, changes={**small, **more})
+        for name, more in (("GracePeriod-v1", {}), ("Cloning-v1", FAILING), ("Checkpoint-v1", {}))
+    ]
+    suite = Suite("three", 1, tuple(courses))
+    monkeypatch.setitem(SUITES, suite.name, suite)
+    players = Players(load_policy, COMMAND)
+    wanted = read_entries([f"mine={result.policy}"], SuiteWorlds.of(suite, None, None), players)
+    (entry,) = wanted.entries
+    assert (entry.kind, set(entry.specs)) == ("agent", {"GracePeriod-v1", "Cloning-v1"})
+    submit(tmp_path / "a", entry, suite=suite, load=load_policy)
+    assert {row["status"] for row in results(tmp_path / "a")} == {"ok"}
+    found = verify(tmp_path / "a", players=Players(load_policy, COMMAND, 600.0))
+    assert found.problems == ()
+    assert {one.proof for one in found.proofs} == {"verified"}
+
+
+def test_the_command_shows_all_environments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(json.dumps({**QUICK, "environments": ENVIRONMENTS}), encoding="utf-8")
+    words = ["train", "--env", GRACE, "--algo", "counterfactual", "--config", str(file)]
+    assert run([*words, "--require-gain", "--out", str(tmp_path / "run")]) == 1
+    said = capsys.readouterr().out
+    assert "counterfactual in 2 environments: mean score on the validation splits" in said
+    assert "worst environment" in said
+    verdicts = json.loads((tmp_path / "run" / "result.json").read_text())["verdicts"]
+    assert f"{CLONING}: {verdicts[CLONING]['answer']}" in said
+    several = [*words, "--seed", "0", "--seed", "1", "--out", str(tmp_path / "runs")]
+    assert run(several) == 0
+    said = capsys.readouterr().out
+    adopted = [one["answer"] for one in verdicts.values()].count("adopt")
+    assert f"adopt in {adopted} of 2" in said
+    assert f"GracePeriod-v1, seed 0: {CLONING}: {verdicts[CLONING]['answer']}" in said
