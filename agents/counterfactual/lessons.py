@@ -67,7 +67,7 @@ class Lesson:
     """[rows] does the second save more?"""
     weights: npt.NDArray[np.float32]
     """[models, rows] how much each decision counts for each member of the ensemble; the mean row
-    weighs about 1"""
+    weighs about 1, or that of the environment whose rows weigh most"""
 
 
 def lessons(
