@@ -23,8 +23,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from failgym.agents.algorithms.settings_files import settings_for, settings_of
-from failgym.agents.counterfactual.train import LEARNER, steps_of_run
+from failgym.agents.algorithms.settings_files import settings_for
+from failgym.agents.counterfactual.train import steps_of_run
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
@@ -89,7 +89,7 @@ def trained(
         settings = replace(settings, validate_every=scored.every, episodes=scored.episodes)
     else:
         settings = replace(settings, episodes=CHOSEN_ON.get(env))
-        steps = steps_of_run(settings_of(LEARNER, env, hyper=hyper))
+        steps = steps_of_run(f"failgym/{env}", settings)
     with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
         return train(
             f"failgym/{env}",

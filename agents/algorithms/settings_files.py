@@ -1,7 +1,8 @@
 """Hyper-parameters in files: one YAML for each environment and algorithm, read as typed records.
 
 The files that come with failgym lie in `settings/<environment>/<algorithm>.yaml`; where an
-environment has none, `settings/default/<algorithm>.yaml` serves. What a file leaves out has the
+environment has none, `settings/default/<algorithm>.yaml` serves. `settings/generalist` is about
+several environments at once, and used where it is named. What a file leaves out has the
 default of `failgym.agents.algorithms.hyperparameters`. Values are checked, nothing in a file is
 evaluated.
 """
@@ -26,6 +27,7 @@ from failgym.files import replacing
 from failgym.known_names import nearest
 
 __all__ = [
+    "GENERALIST",
     "load_settings",
     "read_values",
     "save_settings",
@@ -40,6 +42,8 @@ MEMBERS = {"env": SCENARIO_FIELDS, "surrogate": SURROGATE_FIELDS}
 """Names in groups that are mappings, not records."""
 FOLDER = Path(__file__).parents[1] / "settings"
 """Where the files lie that come with failgym."""
+GENERALIST = "generalist"
+"""What stands for the file that comes with failgym for all environments at once."""
 HYPER = "--hyper"
 """What errors call values that were given one by one."""
 
@@ -68,7 +72,8 @@ def settings_for(
     Args:
         algorithm: a name of `failgym.agents.algorithms.registry.ALGORITHMS`.
         env: the name of a scenario, with or without ``failgym/``.
-        file: a YAML file; by default the one that comes with failgym.
+        file: a YAML file; by default the one that comes with failgym. "generalist" stands for the
+            one that comes with failgym for all environments at once.
         hyper: values that replace those of the file; a dot leads into a group
             (``policy.net_arch``).
         n_envs: episodes at once; replaces the file's.
@@ -93,7 +98,7 @@ def settings_of(
 ) -> S:
     """The hyper-parameters of whatever learns; arguments and errors are those of `settings_for`."""
     _check_types(env, file, hyper)
-    path = shipped_file(kind.name, env) if file is None else Path(file)
+    path = _file(kind.name, env, file)
     read = _read(path)
     _validated(kind, read, str(path))
     changes = {**(hyper or {}), **(changes or {})}
@@ -104,6 +109,19 @@ def settings_of(
     except ValueError as error:
         raise ValueError(f"{kind.name}: {error}") from error
     return settings
+
+
+def _file(algorithm: str, env: str, file: str | Path | None) -> Path:
+    """The file of hyper-parameters. Raises ValueError for a generalist that there is none of."""
+    if file is None:
+        return shipped_file(algorithm, env)
+    if str(file) != GENERALIST or Path(file).exists():
+        return Path(file)
+    found = FOLDER / GENERALIST / f"{algorithm}.yaml"
+    if not found.is_file():
+        known = ", ".join(sorted(one.stem for one in found.parent.glob("*.yaml")))
+        raise ValueError(f"config: no {GENERALIST} of {algorithm} comes with failgym, but {known}")
+    return found
 
 
 def _check_types(env: object, file: object, hyper: object) -> None:

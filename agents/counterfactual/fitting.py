@@ -49,7 +49,7 @@ def fitted(
             of 0. Numbers are rounded as files hold them.
         learner: trees or networks, and their sizes.
         models: members of the ensemble.
-        job_share: of the whole weight that a job has at most.
+        job_share: of the whole weight, of its environment, that a job has at most.
         seed: of the draw of jobs, or of traces.
     """
     columns = visits.observations.shape[1]

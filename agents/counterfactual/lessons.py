@@ -67,7 +67,7 @@ class Lesson:
     """[rows] does the second save more?"""
     weights: npt.NDArray[np.float32]
     """[models, rows] how much each decision counts for each member of the ensemble; the mean row
-    weighs about 1"""
+    weighs about 1, or that of the environment whose rows weigh most"""
 
 
 def lessons(
@@ -78,7 +78,7 @@ def lessons(
     None where a pair is never legal together, or saves the same wherever it is.
     """
     rng = np.random.default_rng(seed)
-    drawn = visits.units if visits.traces.max() + 1 < MANY_TRACES else visits.traces
+    drawn = _drawn(visits)
     draws = rng.poisson(1.0, size=(models, int(drawn.max()) + 1)).astype(np.float64)
     for one, other in itertools.combinations(choices, 2):
         better = visits.gains[:, other] - visits.gains[:, one]
@@ -88,6 +88,50 @@ def lessons(
             yield None
             continue
         weight = np.abs(better) * visits.weights[legal]
-        weight = job_weights(weight, visits.units[legal], job_share)
+        several = None if visits.environments is None else visits.environments[legal]
+        weight = _weights(weight, visits.units[legal], several, job_share)
         weights = (weight * draws[:, drawn[legal]]).astype(np.float32)
         yield Lesson(visits.observations[legal], better > 0.0, weights)
+
+
+def _drawn(visits: Visits) -> npt.NDArray[np.int64]:
+    """[rows] number of what is drawn whole: the job, or the trace where there are many.
+
+    Of several environments each has its own jobs or traces.
+    """
+    if visits.environments is None:
+        return visits.units if visits.traces.max() + 1 < MANY_TRACES else visits.traces
+    found = visits.units.copy()
+    for number in np.unique(visits.environments):
+        rows = visits.environments == number
+        if len(np.unique(visits.traces[rows])) >= MANY_TRACES:
+            found[rows] = visits.units.max() + 1 + visits.traces[rows]
+    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+
+
+def _weights(
+    weight: Floats,
+    jobs: npt.NDArray[np.int64],
+    environments: npt.NDArray[np.int64] | None,
+    most: float,
+) -> Floats:
+    """`job_weights`, of each environment by itself; then each has the whole that it had before.
+
+    Where decisions of one environment weigh most, their mean is 1. So a leaf never hangs on fewer
+    of them than where that environment is alone.
+
+    Args:
+        weight: [rows] not negative.
+        jobs: [rows] numbers.
+        environments: [rows] numbers; None: there is one.
+        most: share of its environment that a job has at most.
+    """
+    if environments is None:
+        return job_weights(weight, jobs, most)
+    found, heaviest = np.zeros_like(weight), 0.0
+    for number in np.unique(environments):
+        rows = environments == number
+        mean = weight[rows].mean()
+        found[rows] = job_weights(weight[rows], jobs[rows], most) * mean
+        heaviest = max(heaviest, mean)
+    return found / heaviest

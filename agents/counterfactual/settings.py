@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.training_options import BaselineName, Hidden, ScenarioFields
+from failgym.agents.counterfactual.environments import (
+    Advice,
+    Count,
+    EnvironmentSettings,
+    Rules,
+    Share,
+    Situations,
+    Traces,
+    Visited,
+)
 from failgym.agents.counterfactual.learners import Learner, Networks, Trees
-from failgym.agents.ensembles.advice import MOST_ADVISERS, Adviser
+from failgym.agents.ensembles.advice import Adviser
 from failgym.agents.ensembles.forest import DEEPEST
 from failgym.agents.ensembles.sizes import MOST_MODELS, MOST_ROUNDS, MOST_TREES
-from failgym.agents.strict_record import Width
-from failgym.worlds.settings.source import TraceSource
-from failgym.worlds.settings.splitting import Splitting
+from failgym.agents.strict_record import GrownRecord, Width
 
 __all__ = ["CounterfactualSettings"]
 
 CAUTION = (0.0, 0.5, 1.0, 2.0)
 """What is chosen among, by default."""
 
-Count = Annotated[int, Field(ge=1, le=2**31)]
-Share = Annotated[float, Field(gt=0.0, le=1.0)]
-KEPT = (
-    *(field.name for field in fields(Splitting)),
-    *(field.name for field in fields(TraceSource)),
-)
-"""Fields that say which jobs are learned from: what is judged on must not be among them."""
 
-
-def _elsewhere(values: dict[str, Any]) -> dict[str, Any]:
-    for name in values:
-        if name in KEPT:
-            raise ValueError(f"{name}: expected none: it says which jobs are learned from")
-    return values
-
-
-Visited = Annotated[ScenarioFields, AfterValidator(_elsewhere)]
-NOT_OF_SITUATIONS = (
-    *(field.name for field in fields(Splitting)),
-    *("trace_seed", "twin", "world", "window", "decide", "every"),
-)
-"""Fields that say which jobs are learned from, in which world, and when an agent is asked."""
-
-
-def _situation(values: dict[str, Any]) -> dict[str, Any]:
-    for name in values:
-        if name in NOT_OF_SITUATIONS:
-            raise ValueError(f"{name}: expected none: situations leave it as it is")
-    return values
-
-
-Situation = Annotated[ScenarioFields, AfterValidator(_situation)]
-
-
-class CounterfactualSettings(Hyper):
+class CounterfactualSettings(Hyper, GrownRecord):
     """What is visited, what is learned from it, and which agents are chosen among."""
 
-    traces: Annotated[int, Field(ge=1, le=10_000)] = 1
+    LATER: ClassVar[frozenset[str]] = frozenset({"environments", "prices"})
+
+    traces: Traces = 1
     """traces to learn from, generated ones of seeds from the scenario's own on; one, whatever is
     asked for, where no trace is generated"""
-    chosen_on: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    chosen_on: Traces | None = None
     """the first of them, so many at most, on whose validation splits agents are chosen; these are
     in memory all at once. All of them, if None"""
-    situations: Annotated[list[Situation], Field(max_length=100)] = Field(
-        default_factory=list[dict[str, Any]]
-    )
+    situations: Situations = Field(default_factory=list[dict[str, Any]])
     """fields of the scenario, by trace, in turn: forecasts, profiles, loads or prices, under each
     of which the agent shall be good; ``{}`` is the scenario as it is, no list only that. Traces
     are generated: of a record the same jobs would count several times"""
@@ -77,13 +51,9 @@ class CounterfactualSettings(Hyper):
     """share of the decisions on the way that are looked into"""
     acting: Share | None = None
     """the same where the policy that plays does something; the same share, if None"""
-    rules: Annotated[list[BaselineName], Field(max_length=100)] = Field(
-        default_factory=list[BaselineName]
-    )
+    rules: Rules = Field(default_factory=list[BaselineName])
     """baselines that play some of the tasks, beside replay and the agents of earlier rounds"""
-    advice: Annotated[list[Adviser], Field(max_length=MOST_ADVISERS)] = Field(
-        default_factory=list[Adviser]
-    )
+    advice: Advice = Field(default_factory=list[Adviser])
     """rules whose answers are shown beside the fields; the first one's stands where no other is
     surely better, and stands behind tried answers in the first round"""
     at_random: Annotated[float, Field(ge=0.0, le=1.0)] = 0.05
@@ -105,7 +75,8 @@ class CounterfactualSettings(Hyper):
     learning_rate: Share = 0.1
     """what each tree's share is shrunk by"""
     least_weight: Annotated[float, Field(ge=0.0, le=1e6)] = 5.0
-    """of the hessian in a leaf, where the mean decision weighs 1"""
+    """of the hessian in a leaf, where the mean decision weighs 1; of several environments that of
+    the one in which decisions weigh most"""
     units: Width = 32
     """of the hidden layer of a network"""
     updates: Annotated[int, Field(ge=1, le=10_000_000)] = 2_000
@@ -133,6 +104,13 @@ class CounterfactualSettings(Hyper):
     changes nothing but its task"""
     without: Hidden | None = None
     """fields of the observation that the agent is not shown, of those that `train` shows"""
+    prices: bool = False
+    """is the agent shown what is charged where it plays (`failgym.agents.ensembles.inputs`)?"""
+    environments: Annotated[list[EnvironmentSettings], Field(max_length=100)] = Field(
+        default_factory=list[EnvironmentSettings]
+    )
+    """environments that the same agent learns in as well; the one that training is asked for may be
+    among them, with settings of its own"""
 
     def learner(self, threads: int) -> Learner:
         """Who learns, on so many threads."""
@@ -145,11 +123,13 @@ class CounterfactualSettings(Hyper):
 
         Rules are to be chosen among that there are not, or again; a situation has no trace to be
         met in, or is changed again where it is visited; or trees are given the sizes of networks.
+        Of several environments: one is named twice, or rules are to be chosen among.
         """
         if self.tries == "rules" and len(self.advice) < 2:
             raise ValueError(f"advice: expected two rules or more, got {len(self.advice)}")
         if self.tries == "rules" and self.rounds > 1:
             raise ValueError("rounds: expected 1 where rules are chosen among")
+        self._check_environments()
         for name in sorted(
             {name for one in self.situations for name in one} & set(self.visit or {})
         ):
@@ -165,3 +145,12 @@ class CounterfactualSettings(Hyper):
                     f"{name}: expected one or more of each of {len(self.situations)} situations,"
                     f" got {traces}"
                 )
+
+    def _check_environments(self) -> None:
+        """Raise ValueError for environments that do not go together."""
+        names = [one.env.removeprefix("failgym/") for one in self.environments]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"environments: failgym/{name} is given twice")
+        if names and self.tries == "rules":
+            raise ValueError("tries: expected 'answers' where several environments are learned in")

@@ -10,8 +10,11 @@ better: were CONTINUE the answer to all doubts, each round would put off a littl
 one before would do, for ever. Rollouts, which these methods estimate gains from, are exact
 here, and one of each is enough.
 
-What is random follows from the seed and the number of round and trace. So a run that was stopped
-goes on from the last round that was finished, and ends with the same agent.
+Of several environments the decisions are pooled, on the scale of their scores, and one ensemble
+learns from all. Agents are chosen by the mean of their scores in them.
+
+What is random follows from the seed and the numbers of round, trace and environment. So a run that
+was stopped goes on from the last round that was finished, and ends with the same agent.
 """
 
 from __future__ import annotations
@@ -30,15 +33,23 @@ import numpy.typing as npt
 
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.settings_files import settings_of
-from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_worst
+from failgym.agents.counterfactual.choosing import (
+    false_kills_per_job,
+    mean_of_worst,
+    mean_validation,
+    room_per_member,
+    room_per_task,
+)
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
+from failgym.agents.counterfactual.places import LearnedIn, environments_of, of_its_trace
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
-from failgym.agents.counterfactual.situations import fields_shown, scenarios_of
+from failgym.agents.counterfactual.situations import fields_shown
 from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.ensembles.decider import Decider
 from failgym.agents.ensembles.ensemble import joined
-from failgym.agents.files.manifest import Environment
+from failgym.agents.ensembles.inputs import PRICES, Inputs
+from failgym.agents.files.manifest import Environment, TrainedIn
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.writing import save_ensemble
 from failgym.agents.training.preparation import scenario_of
@@ -52,8 +63,8 @@ from failgym.agents.training.run_folder import (
 )
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.agents.training.validation import Validation
-from failgym.baselines import REGISTRY, STORABLE
-from failgym.baselines.base import Heuristic, enabled
+from failgym.baselines import REGISTRY
+from failgym.baselines.base import Heuristic
 from failgym.envs import Scenario, resolve
 from failgym.envs.spaces import columns_among
 from failgym.evaluation import Anchors
@@ -62,7 +73,6 @@ from failgym.evaluation.measuring import measure
 from failgym.evaluation.progress import Advance, done_before, silent
 from failgym.evaluation.verdict import judged
 from failgym.sim.shared.fields import INDEX
-from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
 __all__ = ["LEARNER", "document_of", "hyper_of", "steps_of_run", "train_counterfactual"]
@@ -80,9 +90,16 @@ class _Learner:
 LEARNER = _Learner(COUNTERFACTUAL, CounterfactualSettings)
 
 
-def steps_of_run(hyper: CounterfactualSettings) -> int:
-    """What ``progress`` is called with in all: once a trace and once a fit, by round."""
-    return hyper.rounds * (hyper.traces + 1)
+def steps_of_run(env: str | Scenario, settings: TrainingSettings) -> int:
+    """What ``progress`` is called with in all: once a trace and once a fit, by round.
+
+    Raises:
+        ValueError: as `failgym.agents.train`.
+    """
+    given = resolve(env)
+    hyper = hyper_of(given, settings)
+    places, _ = environments_of(given, hyper, split=settings.split, episodes=None)
+    return hyper.rounds * (sum(place.hyper.traces for place in places) + 1)
 
 
 def train_counterfactual(
@@ -117,9 +134,9 @@ def train_counterfactual(
         folder.begin({**run.document, "command": called}, run.hyper)
     rounds: list[_Round] = []
     with _discarded(None if resume else folder):  # what cannot be visited or learned from
-        rounds.append(run.round(folder, rounds, called, progress))
+        rounds.append(run.round(folder, rounds, anchors, called, progress))
     while len(rounds) < run.hyper.rounds:
-        rounds.append(run.round(folder, rounds, called, progress))
+        rounds.append(run.round(folder, rounds, anchors, called, progress))
     result = _chosen(run, folder, rounds, anchors, called)
     write_json(folder.result, result.to_json())
     return result
@@ -136,7 +153,7 @@ def _chosen(
     run: _Run,
     folder: RunFolder,
     rounds: Sequence[_Round],
-    anchors: Sequence[Anchors],
+    anchors: Sequence[Sequence[Anchors]],
     called: str,
 ) -> TrainingResult:
     """The agent that validates best, written to the folder, and what is to be said of it."""
@@ -151,7 +168,10 @@ def _chosen(
     run.keep(folder.best, rounds[best.round - 1], best.caution, called, scores)
     agent = load_agent(folder.best)
     seen = run.settings.split != "fit"  # then it has learned from validation jobs
-    verdict = None if seen else judged(anchors, agent, len(candidates))
+    verdicts = {
+        place.id: judged(here, agent, len(candidates))
+        for place, here in zip(run.places, () if seen else anchors, strict=not seen)
+    }
     scoring, learning = time.perf_counter() - begun, sum(one.seconds for one in rounds)
     steps = rounds[-1].steps
     return TrainingResult(
@@ -171,7 +191,8 @@ def _chosen(
         command=called,
         versions=agent.manifest.versions,
         trace_hash=run.document["trace_hash"],
-        verdict=verdict,
+        verdict=None if run.several else next(iter(verdicts.values()), None),
+        verdicts=verdicts if run.several and verdicts else None,
     )
 
 
@@ -226,52 +247,64 @@ class _Run:
     settings: TrainingSettings
     hyper: CounterfactualSettings
     scenario: Scenario
+    """that training was asked for"""
+    places: tuple[LearnedIn, ...]
+    """the environments that are learned in"""
+    advice: tuple[Heuristic, ...]
+    """rules whose answers the ensemble is shown, of all environments"""
     fields: tuple[str, ...]
+    environments: tuple[TrainedIn, ...]
+    """what policy files say of the places, if there are several"""
     document: Document
     """what makes the run the one that it is"""
 
     @property
-    def scenarios(self) -> list[Scenario]:
-        """One for each trace."""
-        return scenarios_of(self.scenario, self.hyper)
-
-    @property
-    def advice(self) -> tuple[Heuristic, ...]:
-        """Rules whose answers the ensemble is shown."""
-        return tuple(one.heuristic() for one in self.hyper.advice)
+    def several(self) -> bool:
+        """Are several environments learned in?"""
+        return len(self.places) > 1
 
     @property
     def columns(self) -> npt.NDArray[np.intp]:
         """Of whole observations, that the ensemble is shown."""
         return columns_among(self.fields, tuple(INDEX))
 
-    def anchors(self) -> list[Anchors]:
-        """The validation splits that agents are chosen on. Raises ValueError."""
-        alone = self.scenario.kind.independent  # then each task may be a slice: scores are the same
+    def anchors(self) -> list[list[Anchors]]:
+        """The validation splits that agents are chosen on, by environment. Raises ValueError."""
+        return [self._anchors_of(place) for place in self.places]
+
+    def _anchors_of(self, place: LearnedIn) -> list[Anchors]:
+        alone = place.scenario.kind.independent  # then a task may be a slice: scores are the same
         each = [
             Anchors.of(
                 one.override(slice_tasks=1) if alone else one,
                 split="validation",
-                episodes=self.settings.episodes,
+                episodes=place.scored,
                 seed=self.settings.seed,
             )
-            for one in self.scenarios[: self.hyper.chosen_on]
+            for one in place.scenarios[: place.hyper.chosen_on]
         ]
         for one in each:
             one.check_room()
         return each
 
     def round(
-        self, folder: RunFolder, before: Sequence[_Round], called: str, progress: Advance
+        self,
+        folder: RunFolder,
+        before: Sequence[_Round],
+        anchors: Sequence[Sequence[Anchors]],
+        called: str,
+        progress: Advance,
     ) -> _Round:
         """The next round, learned or, if it was finished before, read."""
         number, begun = len(before) + 1, time.perf_counter()
         file, times = folder.round(number), folder.round(number).with_suffix(".json")
         if file.exists():
-            done_before(progress, self.hyper.traces + 1)
+            done_before(progress, sum(place.hyper.traces for place in self.places) + 1)
             seconds = read_json(times).get("seconds", 0.0) if times.exists() else 0.0
             return self._finished(file, before, seconds)
-        visits = self._visits(number, before, progress)
+        found = [self._visits(place, number, before, progress) for place in self.places]
+        rooms = [room_per_task(here) for here in anchors]
+        visits = Visits.pooled(found, rooms) if self.several else found[0]
         follows = self.hyper.tries == "rules"
         if before:
             choices = before[-1].decider.choices
@@ -291,11 +324,12 @@ class _Run:
             ensemble = joined(before[-1].decider.ensemble, ensemble)
             steps += before[-1].steps
         seconds = time.perf_counter() - begun
-        decider = Decider(ensemble, choices, self.hyper.behind, self.advice, follows)
-        found = _Round(number, steps, decider, seconds)
+        priced = PRICES if self.hyper.prices else ()
+        decider = Decider(ensemble, choices, self.hyper.behind, self.advice, follows, priced)
+        learned = _Round(number, steps, decider, seconds)
         write_json(times, {"seconds": seconds})  # first: a round is finished once its file is there
-        self.keep(file, found, self.hyper.behind, called, {})
-        return found
+        self.keep(file, learned, self.hyper.behind, called, {})
+        return learned
 
     def _finished(self, file: Path, before: Sequence[_Round], seconds: float) -> _Round:
         """A round that was finished before. Raises ValueError if the file is of another run."""
@@ -305,52 +339,87 @@ class _Run:
             (decider.rounds, manifest.fields, manifest.seed, manifest.settings)
             == (number, self.fields, self.settings.seed, self.document["settings"])
             and manifest.trace_hash == self.document["trace_hash"]
+            and manifest.environments == self.environments
             and all(decider.choices == one.decider.choices for one in before)
         )
         if not isinstance(decider, Decider) or not same:
             raise ValueError(f"{file}: expected round {number} of this run, got that of another")
         return _Round(number, manifest.steps, decider, seconds)
 
-    def _visits(self, number: int, before: Sequence[_Round], progress: Advance) -> Visits:
-        agents: list[Predicts] = [Learned(one.decider, self.columns) for one in before]
-        rules: list[Predicts] = [REGISTRY[name]() for name in ("replay", *self.hyper.rules)]
-        rules += self.advice
-        first = self.advice[0] if self.advice else None
+    def _visits(
+        self, place: LearnedIn, number: int, before: Sequence[_Round], progress: Advance
+    ) -> Visits:
+        """What is learned from in an environment."""
+        heard = [self.advice[rule] for rule in place.hears]
+        rules: list[Predicts] = [REGISTRY[name]() for name in ("replay", *place.rules)]
+        rules += heard
         found: list[Visits] = []
-        for trace, scenario in enumerate(self.scenarios):
+        for trace, scenario in enumerate(place.visiting):
+            agents: list[Predicts] = [self._agent(one.decider, place, scenario) for one in before]
+            of = (self.places.index(place),) if self.several else ()
             found.append(
                 visited(
-                    _visiting(scenario, self.hyper),
+                    scenario,
                     [*rules, *agents],
-                    behind=agents[-1] if agents else first,
+                    behind=agents[-1] if agents else next(iter(heard), None),
                     columns=self.columns,
                     advice=self.advice,
+                    inputs=self._inputs(place, scenario),
                     followed=self.hyper.tries == "rules",
-                    episodes=self.hyper.episodes,
-                    share=self.hyper.decisions,
-                    acting=self.hyper.acting,
-                    at_random=self.hyper.at_random,
-                    seed=self._seed(number, 1 + trace),
+                    episodes=place.hyper.episodes,
+                    share=place.hyper.decisions,
+                    acting=place.hyper.acting,
+                    at_random=place.hyper.at_random,
+                    seed=self._seed(number, 1 + trace, *of),
                     threads=self.settings.threads,
                 )
             )
             progress(1)
         return Visits.joined(found)
 
+    def _inputs(self, place: LearnedIn, scenario: Scenario) -> Inputs | None:
+        """What the ensemble is shown there; None: the same everywhere."""
+        return place.inputs(scenario, self.fields) if self.several or self.hyper.prices else None
+
+    def _agent(self, decider: Decider, place: LearnedIn, scenario: Scenario) -> Learned:
+        """What has been learned, as it plays in one of the scenarios of an environment."""
+        told = replace(decider, inputs=self._inputs(place, scenario))
+        return Learned(told, self.columns)
+
     def _seed(self, *of: int) -> int:
         """A seed that follows from the run's and some numbers."""
         sequence = np.random.SeedSequence([self.settings.seed, *of])
         return int(sequence.generate_state(1, np.uint32)[0])
 
-    def validation(self, anchors: Sequence[Anchors], one: _Round, caution: float) -> Validation:
-        """The score of a round's ensemble, so cautious."""
-        agent = Learned(replace(one.decider, caution=caution), self.columns)
-        runs = [each.run(agent, threads=self.settings.threads) for each in anchors]
+    def validation(
+        self, anchors: Sequence[Sequence[Anchors]], one: _Round, caution: float
+    ) -> Validation:
+        """The score of a round's ensemble, so cautious; of several environments their mean."""
+        decider = replace(one.decider, caution=caution)
+        found = {
+            place.id: self._validation_in(place, here, decider, one)
+            for place, here in zip(self.places, anchors, strict=True)
+        }
+        return mean_validation(found) if self.several else next(iter(found.values()))
+
+    def _validation_in(
+        self, place: LearnedIn, anchors: Sequence[Anchors], decider: Decider, one: _Round
+    ) -> Validation:
+        """The same in an environment."""
+        threads = self.settings.threads
+        runs = [
+            each.run(self._agent(decider, place, each.scenario), threads=threads)
+            for each in anchors
+        ]
         found = measure(anchors, runs)
+        share = self.hyper.tail
+        tail = None if share == 1.0 else mean_of_worst(anchors, runs, share)
+        if tail is not None and self.several:
+            tail /= room_per_member(anchors)
         return replace(
-            Validation.of(one.steps, found, round=one.number, caution=caution),
+            Validation.of(one.steps, found, round=one.number, caution=decider.caution),
             false_kills_per_job=false_kills_per_job(anchors, runs),
-            tail=None if self.hyper.tail == 1.0 else mean_of_worst(anchors, runs, self.hyper.tail),
+            tail=tail,
         )
 
     def keep(
@@ -367,23 +436,16 @@ class _Run:
             seed=self.settings.seed,
             settings=self.document["settings"],
             scores=scores,
+            environments=self.environments,
         )
-
-
-def _visiting(scenario: Scenario, hyper: CounterfactualSettings) -> Scenario:
-    """The scenario that is learned in. Raises ValueError."""
-    try:
-        return scenario.override(**(hyper.visit or {}))
-    except ValueError as error:
-        raise ValueError(f"visit: {error}") from error
 
 
 def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSettings:
     """The hyper-parameters of a run. Raises ValueError."""
     hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
-    if generated(scenario_of(scenario, hyper.env).trace):
+    if hyper.environments:
         return hyper
-    return hyper.model_copy(update={"traces": 1, "chosen_on": None})
+    return of_its_trace(scenario_of(scenario, hyper.env), hyper)
 
 
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:
@@ -397,26 +459,17 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
     hyper = hyper_of(given, settings)
     if hyper.learns == "trees" and find_spec("xgboost") is None:
         raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
-    scenario = scenario_of(given, hyper.env, asked_for).override(split=settings.split)
-    for name in hyper.rules:
-        if not REGISTRY[name].compatible(scenario):
-            needs = ", ".join(sorted(REGISTRY[name].needs))
-            raise ValueError(f"rules: {name} needs {needs}, which {scenario.name} does not enable")
-    for one in hyper.advice:
-        if not STORABLE[one.policy].compatible(scenario):
-            needs = ", ".join(sorted(STORABLE[one.policy].needs))
-            raise ValueError(
-                f"advice: {one.policy} needs {needs}, which {scenario.name} does not enable"
-            )
-    visiting = _visiting(scenario, hyper)
-    if enabled(visiting) != enabled(scenario):
-        raise ValueError("visit: expected fields that change nothing of what may be decided")
-    if hyper.tries == "rules" and not visiting.kind.independent:
-        raise ValueError(
-            f"tries: expected 'answers': in {scenario.name} tasks wait for each other, and a rule"
-            " would be followed in all of them"
-        )
-    fields = fields_shown(settings.fields, scenarios_of(scenario, hyper), hyper.without or ())
+    places, advice = environments_of(
+        given, hyper, split=settings.split, episodes=settings.episodes, asked_for=asked_for
+    )
+    scenario = next(place.scenario for place in places if place.scenario.name == given.name)
+    several = len(places) > 1
+    shown = settings.fields
+    if several and shown == "varying":
+        shown = "all"  # what is the same in all of one may tell it from others
+    met = [one for place in places for one in place.scenarios]
+    fields = fields_shown(shown, met, hyper.without or ())
+    environments = tuple(place.described(fields) for place in places) if several else ()
     document = described_run(
         Environment.of(scenario).model_dump(),
         COUNTERFACTUAL,
@@ -425,5 +478,10 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         seed=settings.seed,
         episodes=settings.episodes,
         fields_shown=settings.fields,
+        **(
+            {"environments": [one.model_dump(mode="json") for one in environments]}
+            if several
+            else {}
+        ),
     )
-    return _Run(settings, hyper, scenario, fields, document)
+    return _Run(*(settings, hyper, scenario, tuple(places), advice, fields, environments, document))

@@ -8,19 +8,21 @@ a gain is not an estimate. What is left to learn is which decisions look alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.agents.ensembles.advice import advised
+from failgym.agents.ensembles.inputs import Inputs
 from failgym.baselines.base import Heuristic
 from failgym.counterfactual import branch, follow
 from failgym.evaluation.caller import Caller, Predicts, playing_by, policy_name
 from failgym.evaluation.progress import Advance, silent
 from failgym.sim.pinned.batch import Batch
 from failgym.sim.shared.batch import EpisodeBatch
+from failgym.sim.shared.records import Output
 from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world, split_of
@@ -59,13 +61,17 @@ class Visits:
     """[rows] number of the trace"""
     weights: npt.NDArray[np.float64]
     """[rows] how many decisions each stands for"""
+    environments: Ints | None = None
+    """[rows] number of the environment; None: all are of the same"""
+    played: int = 0
+    """tasks of the episodes that were played"""
 
     def __len__(self) -> int:
         return len(self.units)
 
     @classmethod
     def joined(cls, several: Sequence[Self]) -> Self:
-        """Several together, whose units, tasks and traces are others."""
+        """Several of the same environment together, whose units, tasks and traces are others."""
         numbers: dict[str, Ints] = {}
         for name in ("units", "tasks", "traces"):
             parts: list[Ints] = [getattr(one, name) for one in several]
@@ -76,7 +82,32 @@ class Visits:
             observations=np.concatenate([one.observations for one in several]),
             gains=np.concatenate([one.gains for one in several]),
             weights=np.concatenate([one.weights for one in several]),
+            played=sum(one.played for one in several),
             **numbers,
+        )
+
+    @classmethod
+    def pooled(cls, of_each: Sequence[Self], rooms: Sequence[float]) -> Self:
+        """Those of several environments together, on one scale: that of their scores.
+
+        A gain is divided by the room of its environment, what can be saved there on a task in the
+        mean. And the decisions of each environment stand for equally many tasks. So in all of them
+        a unit means the same share of what can be saved, whatever costs are counted in there, and
+        however many episodes are played.
+
+        Args:
+            of_each: visits of each environment.
+            rooms: what the bound saves over replay on a task in the mean, in units of the
+                environment's costs.
+        """
+        joined = cls.joined(of_each)
+        number = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
+        tasks = np.array([one.played for one in of_each], dtype=np.float64)
+        return replace(
+            joined,
+            gains=joined.gains / np.asarray(rooms)[number][:, np.newaxis],
+            weights=joined.weights * (tasks.mean() / tasks)[number],
+            environments=number.astype(np.int64),
         )
 
 
@@ -87,6 +118,7 @@ def visited(
     behind: Predicts | None = None,
     columns: npt.NDArray[np.intp] | None = None,
     advice: Sequence[Heuristic] = (),
+    inputs: Inputs | None = None,
     followed: bool = False,
     episodes: int | None = None,
     share: float = 1.0,
@@ -104,6 +136,7 @@ def visited(
         behind: answers what comes after the tried answer; CONTINUE, if None.
         columns: of the observation that are kept; all, if None.
         advice: rules whose answers are kept behind them.
+        inputs: what else is kept, and which of these rules are asked; all, if None.
         followed: try which of these rules to follow from then on, in place of answers.
         episodes: how many are played, drawn without replacement; all of the split by default.
         share: of the decisions that are looked into, drawn.
@@ -129,7 +162,9 @@ def visited(
     lanes = min(LANES if alone else FEW_LANES, len(waiting))
     batch = batch_of(scenario, world, lanes, threads)
     players = _Players(policies, scenario, lanes, at_random, rng)
-    trials = _Trials(behind, columns, advice, followed, WAITING if alone else 1)
+    kept = _Kept(columns, advice, inputs)
+    trials = _Trials(behind, kept, advice if followed else None, WAITING if alone else 1)
+    played = int(world.own_sizes[waiting].sum())
     batch.seed(rng.integers(1, 2**63 - 1, size=len(batch)).astype(np.uint64))
     batch.reset(np.asarray(waiting[: len(batch)], dtype=np.int64))
     waiting = waiting[len(batch) :]
@@ -159,7 +194,9 @@ def visited(
         trace = split_of(scenario, scenario.split)
         unit = trace.column("tasks", "job")[tried.tasks].astype(np.int64)
     one = np.zeros_like(unit)
-    return Visits(tried.observations, tried.gains, unit, tried.tasks, one, tried.weights)
+    return Visits(
+        *(tried.observations, tried.gains, unit, tried.tasks, one, tried.weights), played=played
+    )
 
 
 def _chances(share: float, acting: float) -> npt.NDArray[np.float64]:
@@ -180,19 +217,34 @@ class _Tried(NamedTuple):
     weights: npt.NDArray[np.float64]
 
 
+class _Kept(NamedTuple):
+    """What is kept of the moment of a decision."""
+
+    columns: npt.NDArray[np.intp] | None
+    advice: Sequence[Heuristic]
+    inputs: Inputs | None
+
+    def of(self, out: Output) -> Floats:
+        """All columns, [rows, columns]."""
+        legal = out.mask > 0
+        shown = out.obs.copy() if self.columns is None else out.obs.take(self.columns, axis=1)
+        if self.inputs is None:
+            return advised(shown, out.obs, legal, self.advice)
+        return self.inputs.shown(shown, out.obs, legal, self.advice)
+
+
 class _Trials:
     """Open decisions whose answers are to be tried, many at a time: a step has its price."""
 
     def __init__(
         self,
         behind: Predicts | None,
-        columns: npt.NDArray[np.intp] | None,
-        advice: Sequence[Heuristic],
-        followed: bool,
+        kept: _Kept,
+        followed: Sequence[Heuristic] | None,
         together: int,
     ) -> None:
-        self.behind, self.columns, self.advice = behind, columns, advice
-        self.followed, self.together = followed, together
+        self.behind, self.kept, self.followed = behind, kept, followed
+        self.together = together
         self.waiting: list[tuple[EpisodeBatch, npt.NDArray[np.float64]]] = []
         self.found: list[_Tried] = []
 
@@ -217,10 +269,9 @@ class _Trials:
             assert isinstance(some, Batch)
             some = some.joined(batches[1:])
         out = some.output
-        shown = out.obs.copy() if self.columns is None else out.obs.take(self.columns, axis=1)
-        shown = advised(shown, out.obs, out.mask > 0, self.advice)
-        if self.followed:
-            costs = follow(some, self.advice).sum(axis=2)
+        shown = self.kept.of(out)
+        if self.followed is not None:
+            costs = follow(some, self.followed).sum(axis=2)
             gains = costs[:, :1] - costs
         else:
             gains = branch(some, self.behind).gains

@@ -14,6 +14,7 @@ from failgym.baselines import STORABLE
 from failgym.baselines.base import Heuristic
 from failgym.baselines.stored import built, parameters
 from failgym.known_names import check_known
+from failgym.vocabulary import Action
 
 __all__ = ["MOST_ADVISERS", "Adviser", "advised"]
 
@@ -53,6 +54,7 @@ def advised(
     observations: Floats,
     legal: npt.NDArray[np.bool_],
     advice: Sequence[Heuristic],
+    heard: Sequence[int] | None = None,
 ) -> Floats:
     """Columns that are shown, and behind them the number of the action that each rule answers.
 
@@ -61,11 +63,18 @@ def advised(
         observations: float32 [rows, fields], whole ones.
         legal: bool [rows, ACTIONS].
         advice: the rules.
+        heard: numbers of those that are asked, all by default; others answer CONTINUE.
 
     Returns:
         float32 [rows, columns + rules].
     """
     if not advice:
         return shown
-    answers = [rule.predict(observations, action_masks=legal)[0] for rule in advice]
+    asked = range(len(advice)) if heard is None else heard
+    answers = [
+        rule.predict(observations, action_masks=legal)[0]
+        if number in asked
+        else np.full(len(shown), int(Action.CONTINUE))
+        for number, rule in enumerate(advice)
+    ]
     return np.column_stack([shown, *answers]).astype(np.float32)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from failgym.agents.ensembles.advice import Adviser, advised
 from failgym.agents.ensembles.ensemble import Ensemble
+from failgym.agents.ensembles.inputs import PRICES, Inputs
 from failgym.baselines.base import Heuristic
 from failgym.vocabulary import ACTIONS, Action
 
@@ -47,6 +48,10 @@ class Decider:
     """rules whose answers the ensemble is shown behind the fields"""
     follows: bool = False
     """does it choose among these rules?"""
+    priced: tuple[str, ...] = ()
+    """fields of the scenario that the ensemble is shown between the fields and the advice"""
+    inputs: Inputs | None = None
+    """what it is shown in the environment that it plays in; None: the same in all"""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -71,14 +76,25 @@ class Decider:
         if self.follows:
             chosen = self._chosen(shown, np.zeros_like(rows), np.ones_like(said, dtype=np.bool_))
             return said[rows, chosen]
-        first = said[:, 0] if self.advice else np.full(len(shown), int(Action.CONTINUE))
+        heard = range(len(self.advice)) if self.inputs is None else self.inputs.heard
+        first = said[:, heard[0]] if heard else np.full(len(shown), int(Action.CONTINUE))
         begun = (first[:, np.newaxis] == choices).argmax(axis=1)  # where it is decided at all
         chosen = self._chosen(shown, begun, legal[:, choices])
         return np.where(chosen == begun, first, choices[chosen])
 
     def asked(self, shown: Floats, observations: Floats, legal: Bools) -> Actions:
-        """The same, of columns without advice and the whole observations that they are of."""
-        return self.answers(advised(shown, observations, legal, self.advice), legal)
+        """The same, of columns without advice and the whole observations that they are of.
+
+        Raises:
+            ValueError: if what is charged is to be shown, and nobody has said where it plays.
+        """
+        if self.inputs is not None:
+            whole = self.inputs.shown(shown, observations, legal, self.advice)
+        elif self.priced:
+            raise ValueError("prices: expected to be told where: take playing_by(scenario)")
+        else:
+            whole = advised(shown, observations, legal, self.advice)
+        return self.answers(whole, legal)
 
     def _chosen(self, shown: Floats, chosen: Actions, allowed: Bools) -> Actions:
         """Positions of what is chosen, [rows], if it is ``chosen`` before the first round.
@@ -125,7 +141,9 @@ class Decider:
 
     def check(self, columns: int) -> None:
         """Raise ValueError, in one line, unless it can decide on so many fields and its advice."""
-        self.ensemble.check(columns + len(self.advice))
+        if wrong := [name for name in self.priced if name not in PRICES]:
+            raise ValueError(f"prices: expected some of {', '.join(PRICES)}, got {wrong[0]!r}")
+        self.ensemble.check(columns + len(self.priced) + len(self.advice))
         known, own = set(range(ACTIONS)), set(self.choices)
         if self.follows:
             if self.choices != tuple(range(len(self.advice))) or len(self.advice) < 2:

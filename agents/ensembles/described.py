@@ -22,6 +22,7 @@ def described(decider: Decider) -> ForestSizes | PerceptronSizes:
         "models": decider.ensemble.models,
         "caution": decider.caution,
         "advice": decider.advisers,
+        "prices": decider.priced,
     }
     ensemble = decider.ensemble
     if isinstance(ensemble, Forest):
@@ -46,7 +47,7 @@ def decider_of(sizes: EnsembleSizes, ensemble: Ensemble, columns: int) -> Decide
     choices = tuple(range(len(advice)))
     if not follows:
         choices = tuple(known.get(name, -1) for name in sizes.decides)
-    decider = Decider(ensemble, choices, sizes.caution, advice, follows)
+    decider = Decider(ensemble, choices, sizes.caution, advice, follows, sizes.prices)
     decider.check(columns)
     got = described(decider)
     for name in type(got).model_fields:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from failgym.agents.ensembles.advice import MOST_ADVISERS, Adviser
 from failgym.agents.ensembles.forest import DEEPEST
-from failgym.agents.strict_record import Record, Width
+from failgym.agents.strict_record import GrownRecord, Width
 
 __all__ = [
     "MOST_MODELS",
@@ -22,8 +22,10 @@ __all__ = [
 MOST_ROUNDS, MOST_MODELS, MOST_TREES = 100, 100, 10_000
 
 
-class EnsembleSizes(Record):
+class EnsembleSizes(GrownRecord):
     """How many models there are, and what they are about."""
+
+    LATER: ClassVar[frozenset[str]] = frozenset({"prices"})
 
     decides: tuple[str, ...]
     """actions that are told apart in pairs, in order, CONTINUE first; none where rules are"""
@@ -34,6 +36,9 @@ class EnsembleSizes(Record):
     """standard deviations between models that are taken off their mean"""
     advice: Annotated[tuple[Adviser, ...], Field(max_length=MOST_ADVISERS)] = ()
     """rules whose answers models are shown; that of the first stands in doubt, or else CONTINUE"""
+    prices: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    """fields of the scenario that say what is charged (`failgym.worlds.settings.prices.Prices`) and
+    that models are shown, behind those of the observation"""
 
 
 class ForestSizes(EnsembleSizes):

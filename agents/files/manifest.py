@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Discriminator, Field, JsonValue, Tag, ValidationError
+from pydantic import Discriminator, Field, JsonValue, Tag, ValidationError, model_validator
 
 from failgym.agents.ensembles.sizes import ForestSizes, PerceptronSizes
 from failgym.agents.networks.sizes import Network
-from failgym.agents.strict_record import Record
+from failgym.agents.strict_record import GrownRecord, Record
 from failgym.baselines.base import enabled
 from failgym.envs.scenarios import SCENARIOS
 from failgym.envs.spaces import columns_among
@@ -30,6 +30,7 @@ __all__ = [
     "Manifest",
     "ObservationField",
     "Scaling",
+    "TrainedIn",
     "actions",
     "changed_fields",
     "observation_fields",
@@ -114,14 +115,30 @@ class Environment(Record):
         return self.registered().override(**changed)
 
 
-class Manifest(Record):
+class TrainedIn(Environment):
+    """One of several environments that the agent was trained in, all at once."""
+
+    trace_hash: str
+    """as that of the manifest"""
+    hears: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """of an ensemble: numbers of the advisers that are asked there; the first one's answer stands
+    in doubt"""
+    hidden: tuple[str, ...] = ()
+    """fields that are shown as 0 there"""
+
+
+class Manifest(GrownRecord):
     """Everything that a policy file holds beside its weights."""
+
+    LATER: ClassVar[frozenset[str]] = frozenset({"environments"})
 
     format: Literal["failgym agent"] = FORMAT
     version: Literal[1] = VERSION
     name: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
     """what tables call the agent"""
     environment: Environment
+    environments: tuple[TrainedIn, ...] = ()
+    """all that it was trained in, ``environment`` among them; none, if that is the only one"""
     observation: tuple[ObservationField, ...]
     """the fields that the agent reads, in order"""
     scaling: Scaling | None
@@ -145,10 +162,41 @@ class Manifest(Record):
     seed: int | None
     scores: dict[str, JsonValue]
 
+    @model_validator(mode="after")
+    def _same_environment(self) -> Self:
+        places = {place.id: place for place in self.environments}
+        if len(places) < len(self.environments):
+            raise ValueError("environments: expected each once")
+        own = places.get(self.environment.id)
+        if places and (own is None or not self._is_own(own)):
+            raise ValueError(f"environments: expected {self.environment.id} among them, as it is")
+        for place in self.environments:
+            if unread := [name for name in place.hidden if name not in self.fields]:
+                raise ValueError(f"environments: hidden: the agent reads no {unread[0]!r}")
+        return self
+
+    def _is_own(self, place: TrainedIn) -> bool:
+        own = self.environment
+        return (place.fields, place.decisions, place.trace_hash) == (
+            *(own.fields, own.decisions),
+            self.trace_hash,
+        )
+
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields that the agent reads, in order."""
         return tuple(field.name for field in self.observation)
+
+    def trained_in(self, rules: Rules) -> Environment | None:
+        """Which of the environments that the agent was trained in such rules are; None if none is.
+
+        Changed fields do not make it another one, unless they say what may be decided.
+        """
+        for place in self.environments or (self.environment,):
+            named = not isinstance(rules, Scenario) or place.id == f"failgym/{rules.name}"
+            if named and set(place.decisions) == set(enabled(rules)):
+                return place
+        return None
 
     def check_readable(self) -> None:
         """Raise ValueError unless this version of failgym shows what the agent was trained to see,
@@ -167,18 +215,19 @@ class Manifest(Record):
                 raise ValueError(f"observation: {_described(got)}, expected {_described(wanted)}")
 
     def check_environment(self, rules: Rules) -> None:
-        """Raise ValueError unless the agent was trained in this environment.
-
-        Changed fields do not make it another one, unless they say what may be decided.
-        """
-        trained = self.environment
-        if isinstance(rules, Scenario) and trained.id != f"failgym/{rules.name}":
-            raise ValueError(f"trained in {trained.id}, not in failgym/{rules.name}")
-        if set(trained.decisions) != set(enabled(rules)):
-            raise ValueError(
-                f"trained to decide {', '.join(trained.decisions) or 'nothing'};"
-                f" here is decided {', '.join(enabled(rules)) or 'nothing'}"
-            )
+        """Raise ValueError unless the agent was trained in this environment (`trained_in`)."""
+        if self.trained_in(rules) is not None:
+            return
+        places = {place.id: place for place in self.environments or (self.environment,)}
+        trained = next(iter(places.values()))
+        if isinstance(rules, Scenario):
+            if (name := f"failgym/{rules.name}") not in places:
+                raise ValueError(f"trained in {', '.join(places)}, not in {name}")
+            trained = places[name]
+        raise ValueError(
+            f"trained to decide {', '.join(trained.decisions) or 'nothing'};"
+            f" here is decided {', '.join(enabled(rules)) or 'nothing'}"
+        )
 
 
 def changed_fields(scenario: Scenario) -> dict[str, Any]:

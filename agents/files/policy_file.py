@@ -21,7 +21,6 @@ from failgym.agents.ensembles.sizes import EnsembleSizes
 from failgym.agents.ensembles.stored import KINDS, stored_ensemble
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import (
-    Environment,
     Manifest,
     Scaling,
     parse_manifest,
@@ -55,13 +54,14 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
 
     Asked more often than in training it answers as often as there (`files.decision_interval`). It
     takes its environment to be as registered: where you step one yourself that asks at other times,
-    take ``load_agent(path).playing_by(scenario)``. It finds its fields by name in whole
-    observations; for an environment that shows you some of them take
+    take ``load_agent(path).playing_by(scenario)``. So do for an agent that was trained in several
+    environments (``manifest.environments``), which has to be told in which it plays. It finds its
+    fields by name in whole observations; for an environment that shows you some of them take
     ``load_agent(path).reading(env.fields)``.
 
     Args:
         path: the file.
-        anywhere: allow it to be asked in other environments than the one it was trained in. Their
+        anywhere: allow it to be asked in other environments than those it was trained in. Their
             observations have its fields, but what it learned may mean nothing there.
 
     Raises:
@@ -98,7 +98,7 @@ def read_manifest(path: str | Path) -> Manifest:
 def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
     if manifest.algorithm == COUNTERFACTUAL:
         decider = _decider(manifest, arrays)
-        return TrainedPolicy(manifest, decider, None, anywhere, _cadence(manifest.environment))
+        return TrainedPolicy(manifest, decider, None, anywhere, _cadence(manifest))
     if manifest.algorithm not in ARCHITECTURES:
         known = ", ".join((*ARCHITECTURES, COUNTERFACTUAL))
         raise ValueError(f"unknown algorithm {manifest.algorithm!r}, known: {known}")
@@ -116,7 +116,7 @@ def _agent(manifest: Manifest, arrays: Arrays, anywhere: bool) -> TrainedPolicy:
     network = build(manifest.network, architecture, manifest.fields)
     weights = {name: torch.as_tensor(array) for name, array in arrays.items()}
     load_weights(network, weights, manifest.critic)
-    return TrainedPolicy(manifest, network, moments, anywhere, _cadence(manifest.environment))
+    return TrainedPolicy(manifest, network, moments, anywhere, _cadence(manifest))
 
 
 def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
@@ -125,15 +125,23 @@ def _decider(manifest: Manifest, arrays: Arrays) -> Decider:
     if not isinstance(sizes, EnsembleSizes) or kind not in KINDS or manifest.scaling:
         expected = " or ".join(KINDS)
         raise ValueError(f"manifest: expected a {expected} and its sizes for {COUNTERFACTUAL}")
+    for place in manifest.environments:
+        if max(place.hears, default=-1) >= len(sizes.advice):
+            raise ValueError(f"manifest: environments: hears: got {len(sizes.advice)} rules")
     return decider_of(sizes, stored_ensemble(kind, arrays), len(manifest.fields))
 
 
-def _cadence(trained: Environment) -> Cadence | None:
-    """When an agent is due, asked as its environment is registered. Raises ValueError."""
-    try:
-        return Cadence.of(trained.asked(), trained.registered())
-    except ValueError as error:
-        raise ValueError(f"manifest: environment.fields: {error}") from error
+def _cadence(manifest: Manifest) -> Cadence | None:
+    """When an agent is due, asked as its environment is registered; of several, not before it is
+    told which. Raises ValueError.
+    """
+    found: list[Cadence | None] = []
+    for trained in manifest.environments or (manifest.environment,):
+        try:
+            found.append(Cadence.of(trained.asked(), trained.registered()))
+        except ValueError as error:
+            raise ValueError(f"manifest: environment.fields: {error}") from error
+    return found[0] if len(found) == 1 else None
 
 
 def _stored_moments(scaling: Scaling | None, arrays: Arrays, fields: int) -> Moments | None:

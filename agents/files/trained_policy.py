@@ -13,8 +13,9 @@ import numpy.typing as npt
 from stable_baselines3.common.policies import BasePolicy
 
 from failgym.agents.ensembles.decider import Decider
+from failgym.agents.ensembles.inputs import Inputs, prices_in
 from failgym.agents.files.decision_interval import Cadence
-from failgym.agents.files.manifest import Manifest
+from failgym.agents.files.manifest import Environment, Manifest, TrainedIn
 from failgym.agents.networks.answers import best_actions, has_plain_actor
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
 from failgym.agents.networks.sizes import Network
@@ -56,6 +57,9 @@ class TrainedPolicy:
     learned from by name. Where it is asked more often than in training it CONTINUEs in between
     (`failgym.agents.files.decision_interval`), and what an LSTM remembers stays as it was.
 
+    One that was trained in several environments plays in each of them. It is told which by
+    `playing_by`, as everything here does that lets agents play.
+
     An algorithm with masks never chooses what is illegal. Others were trained without masks, and
     are asked without: an illegal answer counts as CONTINUE, as it did in training.
     """
@@ -75,6 +79,13 @@ class TrainedPolicy:
     def name(self) -> str:
         """Name of the agent in tables."""
         return self.manifest.name
+
+    @property
+    def is_told(self) -> bool:
+        """Has it to be told where it plays (`playing_by`)? It is shown other things in others."""
+        network = self.network
+        several = bool(self.manifest.environments)
+        return isinstance(network, Decider) and (several or bool(network.priced))
 
     @property
     def digest(self) -> str:
@@ -98,11 +109,14 @@ class TrainedPolicy:
             if self.network.advice:
                 said = " ".join(one.model_dump_json() for one in self.network.advisers)
                 chosen["advice"] = np.frombuffer(said.encode(), dtype=np.uint8)
+            if self.is_told:
+                parts = [*self.network.priced, *map(_said, self.manifest.environments)]
+                chosen["told"] = np.frombuffer("\n".join(parts).encode(), dtype=np.uint8)
             return {**self.network.ensemble._asdict(), **chosen}
         return {n: t.numpy() for n, t in kept_weights(self.network, critic=False).items()}
 
     def check_environment(self, rules: Rules) -> None:
-        """Raise ValueError if this is not the environment that the agent was trained in.
+        """Raise ValueError if this is no environment that the agent was trained in.
 
         Fields may differ, and so the trace; what may be decided may not.
         """
@@ -112,12 +126,28 @@ class TrainedPolicy:
     def playing_by(self, rules: Rules) -> TrainedPolicy:
         """The agent where it is asked as often as these rules say (`files.decision_interval`).
 
+        One of several environments is shown what it was shown in this one; in another, if it may
+        play there, all rules are asked that decide what is decided there.
+
         Raises:
-            ValueError: if this is not the environment that it was trained in.
+            ValueError: if this is no environment that it was trained in.
         """
         self.check_environment(rules)
-        trained = self.manifest.environment.asked()
-        return replace(self, cadence=Cadence.of(trained, rules))._checked()
+        trained = self.manifest.trained_in(rules) or self.manifest.environment
+        network = self.network
+        if isinstance(network, Decider) and self.is_told:
+            network = replace(network, inputs=self._inputs(network, trained, rules))
+        cadence = Cadence.of(trained.asked(), rules)
+        return replace(self, cadence=cadence, network=network)._checked()
+
+    def _inputs(self, network: Decider, trained: Environment, rules: Rules) -> Inputs:
+        """What an ensemble is shown by these rules."""
+        charged = prices_in(rules, network.priced) if network.priced else ()
+        if isinstance(trained, TrainedIn) and self.manifest.trained_in(rules) is trained:
+            hidden = [self.manifest.fields.index(name) for name in trained.hidden]
+            return Inputs(trained.hears, tuple(hidden), charged)
+        playing = [n for n, rule in enumerate(network.advice) if rule.plays_in(rules)]
+        return Inputs(tuple(playing), (), charged)
 
     def reading(self, fields: Iterable[str]) -> TrainedPolicy:
         """The agent where observations hold these fields, in this order.
@@ -236,12 +266,22 @@ class TrainedPolicy:
             if legal.size != len(shown) * ACTIONS or legal.shape[-1] not in (ACTIONS, legal.size):
                 raise ValueError(f"action_masks: expected [{len(shown)}, {ACTIONS}]")
             legal = legal.reshape(len(shown), ACTIONS)
+            if self.is_told and self.network.inputs is None:
+                raise ValueError(
+                    "environment: the agent is shown other things in others: say where it plays,"
+                    " with playing_by(scenario)"
+                )
             return self.network.asked(shown, whole, legal), state
         if options["deterministic"] and has_plain_actor(self.network):
             best = best_actions(self.network, shown, options.get("action_masks"))
             if best is not None:
                 return best, state
         return cast(Any, self.network).predict(shown, state, start, **options)
+
+
+def _said(place: TrainedIn) -> str:
+    """What decides there, of an environment."""
+    return place.model_dump_json(include={"id", "hears", "hidden"})
 
 
 def _remembered(

@@ -20,6 +20,7 @@ from failgym.agents.files.manifest import (
     Environment,
     Manifest,
     Scaling,
+    TrainedIn,
     actions,
     observation_fields,
 )
@@ -177,6 +178,7 @@ def save_ensemble(
     name: str | None = None,
     scores: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    environments: Sequence[TrainedIn] = (),
 ) -> None:
     """Write an ensemble that decides to a file, whole or not at all; `load_agent` reads it.
 
@@ -191,6 +193,7 @@ def save_ensemble(
         name: what tables call the agent; "counterfactual" by default.
         scores: numbers worth knowing, by name; JSON values.
         settings: hyper-parameters, by name; JSON values.
+        environments: where several, all that it was trained in, ``env`` among them.
 
     Raises:
         ValueError: for an ensemble over other columns, or another suffix.
@@ -204,6 +207,7 @@ def save_ensemble(
         None,
         env,
         name=name or COUNTERFACTUAL,
+        environments=tuple(environments),
         observation=observation_fields(fields),
         algorithm=COUNTERFACTUAL,
         policy=kind,

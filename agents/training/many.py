@@ -71,9 +71,9 @@ class AgentRun:
     def steps(self) -> int:
         """What ``progress`` is called with in all, for one agent. Raises ValueError."""
         if self.settings.algo == COUNTERFACTUAL:
-            from failgym.agents.counterfactual.train import hyper_of, steps_of_run
+            from failgym.agents.counterfactual.train import steps_of_run
 
-            return steps_of_run(hyper_of(self.scenario, self.settings))
+            return steps_of_run(self.scenario, self.settings)
         asked = self.settings.steps
         return steps_of((self.hyper.steps if asked is None else asked) or 0, self.hyper)
 

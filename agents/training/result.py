@@ -52,16 +52,29 @@ class TrainingResult:
     asked: int | None = None
     """decisions that were asked for: ``steps`` are whole rollouts; None in results without it"""
     verdict: Verdict | None = None
-    """may the agent be used? None of one that has learned from the validation split too"""
+    """may the agent be used? None of one that has learned from the validation split too, or in
+    several environments"""
+    verdicts: dict[str, Verdict] | None = None
+    """the same by the ids of several environments; none of them is corrected for their number"""
+
+    @property
+    def judgements(self) -> tuple[Verdict | None, ...]:
+        """All verdicts; None for one that there is not."""
+        return (self.verdict,) if self.verdicts is None else tuple(self.verdicts.values())
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the policy by the name of its file."""
-        return {
+        found = {
             **asdict(self),
+            "best": self.best.to_json(),
+            "last": self.last.to_json(),
             "validations": [one.to_json() for one in self.validations],
             "verdict": self.verdict and self.verdict.to_json(),
             "policy": self.policy.name,
         }
+        if self.verdicts is None:
+            del found["verdicts"]
+        return found
 
     @classmethod
     def of(cls, values: dict[str, Any], policy: Path) -> TrainingResult:

@@ -151,6 +151,8 @@ class RollingRun:
         """The run that `train` is asked for. Raises ValueError."""
         given, asked = resolve(env), tuple(asked_for)
         hyper = _hyper_of(given, settings)
+        if isinstance(hyper, CounterfactualSettings) and hyper.environments:
+            raise ValueError("rolling: expected one environment: folds are those of its record")
         scenario = scenario_of(given, hyper.env, asked)
         return cls(given, scenario, RunFolder(out), hyper, settings, asked)
 

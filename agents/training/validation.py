@@ -20,7 +20,20 @@ from failgym.agents.training.training_settings import Keep
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors, Evaluation
 
-__all__ = ["Validation", "Validator"]
+__all__ = ["EnvironmentScore", "Validation", "Validator"]
+
+
+@dataclass(frozen=True)
+class EnvironmentScore:
+    """The score of an agent in one of several environments."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    env: str
+    score: float
+    low: float | None
+    high: float | None
+    """as those of `Validation`"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,14 @@ class Validation:
     tail: float | None = None
     """what is saved in the mean of the jobs (slices) that it does worst in, in units of cost; None,
     if agents are chosen by their scores"""
+    environments: tuple[EnvironmentScore, ...] | None = None
+    """of each environment, where there are several: then the score is their mean, false kills are
+    those of the environment with the most, and the tail is a share of the room of a job"""
+
+    @property
+    def worst(self) -> EnvironmentScore | None:
+        """The environment with the lowest score, where there are several."""
+        return min(self.environments or (), key=lambda one: one.score, default=None)
 
     @classmethod
     def of(
@@ -70,7 +91,9 @@ class Validation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        found = asdict(self)
+        several = found.pop("environments")
+        return found if several is None else {**found, "environments": list(several)}
 
 
 class Validator:

@@ -35,12 +35,25 @@ def _agent(path: Path) -> Mapping[str, Any]:
     except ImportError as error:
         raise ValueError(str(error)) from error
     said = read_manifest(path)
-    return {
-        "Name": said.name,
-        "Algorithm": f"{said.algorithm}, {said.policy}",
+    trained: dict[str, Any] = {
         "Trained in": said.environment.id,
         "Fields of the environment that were changed": _lines(said.environment.fields),
         "Trace, by content hash": said.trace_hash,
+    }
+    if said.environments:
+        trained = {
+            "Trained in": [place.id for place in said.environments],
+            "Fields of the environments that were changed": [
+                line
+                for place in said.environments
+                for line in _lines({f"{place.id}: {n}": v for n, v in place.fields.items()})
+            ],
+            "Traces, by content hash": _lines({p.id: p.trace_hash for p in said.environments}),
+        }
+    return {
+        "Name": said.name,
+        "Algorithm": f"{said.algorithm}, {said.policy}",
+        **trained,
         "Steps": said.steps,
         "Seed": said.seed,
         "Settings": _lines(said.settings),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from failgym.agents.training.many import AgentRun
     from failgym.agents.training.result import TrainingResult
     from failgym.agents.training.training_settings import TrainingSettings
-    from failgym.agents.training.validation import Validation
+    from failgym.agents.training.validation import EnvironmentScore, Validation
     from failgym.evaluation.verdict import Verdict
     from failgym.workers import Workers
 
@@ -80,8 +80,9 @@ Configs = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="A YAML file of hyper-parameters. By default failgym's own for this environment."
-        " Repeatable: agents for each, in DIR/ENV/FILE/seed-N.",
+        help="A YAML file of hyper-parameters. By default failgym's own for this environment;"
+        " 'generalist' is its own for one agent of all environments. Repeatable: agents for each,"
+        " in DIR/ENV/FILE/seed-N.",
     ),
 ]
 Split = Annotated[
@@ -221,7 +222,7 @@ def train(
     else:
         result = _trained(runs[0], crew, resume)
         _print(result)
-        verdicts = [result.verdict]
+        verdicts = list(result.judgements)
     if require_gain and any(one is None or one.answer != "adopt" for one in verdicts):
         raise typer.Exit(1)
 
@@ -238,7 +239,11 @@ def _train_several(runs: list[AgentRun], crew: Workers, resume: bool) -> list[Ve
     with progress_bar(label, total, interactive(), lines=True) as advance:
         outcomes = train_many(runs, resume=resume, workers=crew, progress=advance)
     print_outcomes(outcomes)
-    return [one.result and one.result.verdict for one in outcomes]
+    return [
+        verdict
+        for one in outcomes
+        for verdict in ((None,) if one.result is None else one.result.judgements)
+    ]
 
 
 def _of(run: AgentRun) -> str:
@@ -305,17 +310,20 @@ def _check_out(out: Path) -> None:
 
 
 def _print(result: TrainingResult) -> None:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            _named(one),
-            f"{one.score:.1f}",
-            "-" if one.low is None else f"{one.low:.1f} to {one.high:.1f}",
-            "-" if one.stochastic is None else f"{one.stochastic:.1f}",
-        )
-        for one in result.validations
-    ]
-    print_line(f"{result.algo} in {result.env}: score on the validation split")
-    print_table("", ("agent", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
+    if result.best.environments is not None:
+        _print_scores_in_several(result)
+    else:
+        rows: list[tuple[Cell, ...]] = [
+            (
+                _named(one),
+                f"{one.score:.1f}",
+                _interval(one),
+                "-" if one.stochastic is None else f"{one.stochastic:.1f}",
+            )
+            for one in result.validations
+        ]
+        print_line(f"{result.algo} in {result.env}: score on the validation split")
+        print_table("", ("agent", "best\naction", "95 %\ninterval", "drawn\naction"), rows)
     print_line("intervals are over jobs, in blocks where something joins them, or blocks of slices")
     if result.warm_start is not None:
         agreement = result.warm_start["agreement"]
@@ -328,10 +336,38 @@ def _print(result: TrainingResult) -> None:
         f" {result.steps_per_second:,.0f} steps/s"
     )
     print_line(f"the agent of {_named(result.best)}: written to {result.policy}")
+    for env, verdict in (result.verdicts or {}).items():
+        print_line(f"{env}: {verdict.text}")
     if result.verdict is not None:
         print_line(result.verdict.text)
-    else:
+    elif result.verdicts is None:
         print_line("no verdict: the agent has learned from what it was scored on")
+
+
+def _print_scores_in_several(result: TrainingResult) -> None:
+    """Of each agent the mean score and the worst environment; and the best agent's scores."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in result.validations:
+        worst = one.worst
+        least = "-" if worst is None else f"{worst.score:.1f} in {_short(worst.env)}"
+        rows.append((_named(one), f"{one.score:.1f}", _interval(one), least))
+    many = len(result.best.environments or ())
+    print_line(f"{result.algo} in {many} environments: mean score on the validation splits")
+    print_table("", ("agent", "mean", "95 %\ninterval", "worst environment"), rows)
+    each: list[tuple[Cell, ...]] = [
+        (_short(one.env), f"{one.score:.1f}", _interval(one))
+        for one in result.best.environments or ()
+    ]
+    print_line(f"the agent of {_named(result.best)}")
+    print_table("", ("environment", "score", "95 %\ninterval"), each)
+
+
+def _short(env: str) -> str:
+    return env.removeprefix("failgym/")
+
+
+def _interval(one: Validation | EnvironmentScore) -> str:
+    return "-" if one.low is None else f"{one.low:.1f} to {one.high:.1f}"
 
 
 def _named(one: Validation) -> str:

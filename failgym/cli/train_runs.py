@@ -21,6 +21,7 @@ from failgym.cli.values import assignments
 
 if TYPE_CHECKING:
     from failgym.agents.training.many import AgentRun, Outcome
+    from failgym.agents.training.result import TrainingResult
     from failgym.agents.training.training_settings import TrainingSettings
     from failgym.envs import Scenario
 
@@ -156,18 +157,27 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     if done:
         rows: list[tuple[Cell, ...]] = []
         for run, result in done:
-            best, verdict = result.best, result.verdict
+            best = result.best
             interval = "-" if best.low is None else f"{best.low:.1f} to {best.high:.1f}"
             drawn = "-" if best.stochastic is None else f"{best.stochastic:.1f}"
-            answer = "-" if verdict is None else verdict.answer
-            rows.append((run.name, f"{best.score:.1f}", interval, drawn, answer))
+            rows.append((run.name, f"{best.score:.1f}", interval, drawn, _answers(result)))
         print_line(f"{done[0][1].algo}: score of the best agent on the validation split")
         columns = ("agent", "best\naction", "95 %\ninterval", "drawn\naction", "verdict")
         print_table("", columns, rows)
         print_line("intervals are over jobs, in blocks where something joins them, or slices")
     for run, result in done:
         print_line(f"{run.name}: written to {result.policy}")
+        for env, verdict in (result.verdicts or {}).items():
+            print_line(f"{run.name}: {env}: {verdict.text}")
     failed = [one for one in outcomes if one.result is None]
     if failed:
         reasons = "; ".join(f"{one.run.name}: {one.problem}" for one in failed)
         raise ValueError(f"{len(failed)} of {len(outcomes)} agents were not trained: {reasons}")
+
+
+def _answers(result: TrainingResult) -> str:
+    """What the verdict is; of several environments, how many say that the agent may be used."""
+    if result.verdicts is not None:
+        adopted = sum(one.answer == "adopt" for one in result.verdicts.values())
+        return f"adopt in {adopted} of {len(result.verdicts)}"
+    return "-" if result.verdict is None else result.verdict.answer

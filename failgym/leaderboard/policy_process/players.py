@@ -18,11 +18,13 @@ from failgym.leaderboard.policy_process.limits import (
     check_time_limit,
 )
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
+from failgym.leaderboard.policy_process.wire_format import told
 from failgym.leaderboard.submission.records import Kind
 from failgym.leaderboard.submission.tables import CRASHED
 from failgym.leaderboard.suite.episodes import MOST_REASON, Answers, Bools, Failure, Ints
 from failgym.policy import Policy
 from failgym.sim.shared.records import Output
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["OwnPolicy", "Players"]
 
@@ -79,14 +81,22 @@ class Players:
     def __post_init__(self) -> None:
         check_time_limit(self.time_limit)
 
-    def player(self, kind: Kind, spec: str) -> Answers:
-        """Who answers for a policy."""
+    def player(self, kind: Kind, spec: str, scenario: Scenario | None = None) -> Answers:
+        """Who answers for a policy.
+
+        Args:
+            kind: of the policy.
+            spec: the policy.
+            scenario: where it plays. A trained agent is told the environment, and what is charged
+                there; code is told nothing.
+        """
         if kind == "baseline":
             return OwnPolicy(self.load, spec)
         remote = self._remote(spec)
         if self._last is None or self._last.spec != remote.spec or kind == "code":
             self.close()
             self._last = remote
+        self._last.told = told(scenario) if kind == "agent" and scenario is not None else b""
         return self._last
 
     def made_for(self, spec: str) -> list[bool]:

@@ -1,8 +1,9 @@
 """The process of a policy: it is asked, it answers, and it knows nothing else.
 
-It is given observations and masks: no scenario, no trace, no seed. It is no sandbox: code that a
-stranger wrote can read files and use the network, and belongs under a command of the host's
-(docs/hosting.md): in a namespace or a container, or under another user.
+It is given observations and masks: no scenario, no trace, no seed. A trained agent, which is
+failgym's own code, is told the name of its environment and what is charged there. It is no sandbox:
+code that a stranger wrote can read files and use the network, and belongs under a command of the
+host's (docs/hosting.md): in a namespace or a container, or under another user.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from failgym.leaderboard.policy_process.wire_format import (
     Questions,
     header,
     parse_header,
+    scenario_told,
 )
 from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.policy import Policy
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.scenario import Scenario
 
 __all__ = ["serve"]
 
@@ -72,6 +75,7 @@ class _Asked:
         self._caller: Caller | None = None
         self._guard: _Guard | None = None
         self._out = SimpleNamespace()
+        self._scenario: Scenario | None = None
 
     def answer(self, kind: int, count: int, requests: int) -> Answer:
         """The answer to a question whose header has been read."""
@@ -81,6 +85,9 @@ class _Asked:
             if kind == Frame.READABLE:
                 names = _read(requests, count).decode().split("\n")
                 return Frame.ANSWER, bytes(map(_readable, names))
+            if kind == Frame.PLAYS_IN:
+                self._scenario = scenario_told(_read(requests, count))
+                return Frame.ANSWER, b""
             if kind == Frame.BEGIN:
                 self._begin(count)
                 return Frame.ANSWER, b""
@@ -99,6 +106,8 @@ class _Asked:
         random.seed(SEED)
         np.random.seed(SEED)  # noqa: NPY002 - what a policy uses that draws from the global one
         policy: Any = self._load()
+        if self._scenario is not None and getattr(policy, "is_told", False):
+            policy = policy.playing_by(self._scenario)
         if "torch" in sys.modules:
             sys.modules["torch"].manual_seed(SEED)
         self._guard = _Guard(policy)

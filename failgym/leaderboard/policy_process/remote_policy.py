@@ -51,6 +51,8 @@ class RemotePolicy:
         confinement: Confinement = USUAL,
     ) -> None:
         self.spec = spec
+        self.told = b""
+        """what it is told of where it plays (`wire_format.told`); nothing, if empty"""
         self._command, self._time_limit = command, time_limit
         self._confinement = confinement
         self._process: KeptProcess | None = None
@@ -73,6 +75,8 @@ class RemotePolicy:
     def begin(self, lanes: int) -> None:
         """Make the policy, anew, for episodes in so many lanes. Raises Failure."""
         self._left = max(self._time_limit, LOADING)
+        if self.told:
+            self._ask(Frame.PLAYS_IN, len(self.told), self.told, 0)
         self._ask(Frame.BEGIN, lanes, b"", 0)
         self._left = self._time_limit
 

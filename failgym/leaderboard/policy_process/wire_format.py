@@ -10,26 +10,41 @@ To the policy:
 | MADE_FOR | 0 | |
 | BEGIN | lanes | |
 | READABLE | bytes | names of files and folders in UTF-8, a line each |
+| PLAYS_IN | bytes | JSON: the name of an environment, and what is charged there (`told`) |
 | ASK | n | lanes int32 [n], fresh uint8 [n], mask uint8 [n, 5], observations float32 [n, fields] |
 
 From it: ANSWER with a uint8 for each of n questions (to MADE_FOR: one for each registered
-environment; to READABLE: for each file; to BEGIN: none), or CRASHED or NONSENSE with a reason of
-`count` bytes.
+environment; to READABLE: for each file; to BEGIN and PLAYS_IN: none), or CRASHED or NONSENSE with a
+reason of `count` bytes.
 """
 
 from __future__ import annotations
 
+import json
 import struct
+from dataclasses import fields
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from failgym.envs.scenarios import resolve
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
+from failgym.worlds.scenario import Scenario
+from failgym.worlds.settings.prices import Prices
 
-__all__ = ["HEADER", "Frame", "Header", "Questions", "header", "parse_header"]
+__all__ = [
+    "HEADER",
+    "Frame",
+    "Header",
+    "Questions",
+    "header",
+    "parse_header",
+    "scenario_told",
+    "told",
+]
 
 HEADER = struct.Struct("<4sBxxxII")
 """Mark, kind, number of the question, count."""
@@ -46,6 +61,7 @@ class Frame(IntEnum):
     CRASHED = 5
     NONSENSE = 6
     READABLE = 7
+    PLAYS_IN = 8
 
 
 class Header(NamedTuple):
@@ -56,6 +72,24 @@ class Header(NamedTuple):
     """of the question; its answer has the same"""
     length: int
     """of what follows"""
+
+
+def told(scenario: Scenario) -> bytes:
+    """What a trained agent is told of where it plays: no trace, no seed.
+
+    Raises:
+        ValueError: for a scenario without a name.
+    """
+    if not scenario.name:
+        raise ValueError("scenario: expected one with a name")
+    charged = {field.name: getattr(scenario, field.name) for field in fields(Prices)}
+    return json.dumps({"env": scenario.name, "charged": charged}).encode()
+
+
+def scenario_told(content: bytes) -> Scenario:
+    """The scenario that is registered by such a name, with such prices. Raises ValueError."""
+    said = json.loads(content)
+    return resolve(said["env"], said["charged"])
 
 
 def header(kind: Frame, number: int, count: int) -> bytes:

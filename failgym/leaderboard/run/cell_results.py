@@ -48,7 +48,8 @@ def play_cell(
         return
     reference = work.reference(worlds.alike(cell))
     try:
-        player = players.player(entry.kind, entry.specs[cell.env])
+        scenario = worlds.suite.course(cell.env).scenario()
+        player = players.player(entry.kind, entry.specs[cell.env], scenario)
         played = worlds.play(cell, reference, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)

@@ -57,7 +57,8 @@ def ask(
 ) -> Asked:
     """Ask a policy again on the slices of a cell, with what it was shown."""
     try:
-        watched = _Watched(players.player(policy.kind, policy.specs[cell.env]))
+        scenario = worlds.suite.course(cell.env).scenario()
+        watched = _Watched(players.player(policy.kind, policy.specs[cell.env], scenario))
     except ValueError as error:
         return Asked(None, Failure(CRASHED, str(error)), False)
     try:
