@@ -35,6 +35,8 @@ NOT_RUN = {
     "ray": "needs a cluster; tests/workers has one",
     "theirs": "needs a submission of somebody else; tests/leaderboard joins two",
     "both": "made of the one before",
+    "generalist": "learns for half an hour; tests/agents has one of two environments",
+    "run-generalist/best.safetensors": "made of the one before",
     "submissions": "needs submissions of others; tests/leaderboard makes a site",
 }
 """A word of a command -> why it is not run here."""
