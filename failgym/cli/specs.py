@@ -21,7 +21,7 @@ from failgym.additions import Addition, additions
 from failgym.baselines import REGISTRY
 from failgym.baselines.stored import load_heuristic
 from failgym.cli.values import assignments, read_value
-from failgym.known_names import unknown
+from failgym.known_names import nearest, unknown
 from failgym.policy import Policy
 
 __all__ = ["ALL_BASELINES", "load_policy"]
@@ -68,13 +68,15 @@ def load_policy(spec: str) -> Policy:
         raise ValueError(
             f"policy {spec!r}: expected module:Class without .py, such as {module}:{_class(parts)}"
         )
-    if head.endswith(".zip") or os.sep in head or os.path.isfile(head):
+    names = (ALL_BASELINES, *REGISTRY, *others)
+    mistyped = nearest(head, names) is not None
+    if head.endswith(".zip") or os.sep in head or (os.path.isfile(head) and not mistyped):
         raise ValueError(
             f"policy {spec!r}: expected a file .json or .safetensors; others may hold code, load"
             " such a model in Python and pass it to failgym.evaluate"
         )
     if len(parts) == 1 or "=" in parts[1]:
-        raise unknown("policy", head, (ALL_BASELINES, *REGISTRY, *others))
+        raise unknown("policy", head, names)
     return _build(spec, _load_class(spec, head, parts[1]), parts[2:])
 
 

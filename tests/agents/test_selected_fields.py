@@ -128,7 +128,7 @@ def test_fields_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
 def test_what_an_environment_does_not_show_is_one_line(tmp_path: Path) -> None:
     agent = stored(made(), tmp_path)
     lacking = [name for name in WHOLE if name != "risk"]
-    with pytest.raises(ValueError, match=r"^fields: the observation has no 'risk'$"):
+    with pytest.raises(ValueError, match=r"^fields: the observation has no 'risk'"):
         agent.reading(lacking)
     few = observations()[:, :-1]
     expected = "observation: expected [88] or [batch, 88], got [200, 87]; of other fields, say"

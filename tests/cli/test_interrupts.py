@@ -61,7 +61,7 @@ def test_an_interrupt_that_a_class_in_the_making_turned_into_another_error(
         except KeyboardInterrupt as interrupt:
             raise RuntimeError("Error calling __set_name__") from interrupt
 
-    monkeypatch.setattr(cli, "app", app)
+    monkeypatch.setattr(cli, "_command", lambda: app)
     assert run(["envs"]) == 130
     assert capsys.readouterr().err == "failgym: interrupted\n"
 
@@ -70,7 +70,7 @@ def test_what_nobody_foresaw_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> N
     def app(**_: Any) -> None:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(cli, "app", app)
+    monkeypatch.setattr(cli, "_command", lambda: app)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         run(["envs"])
 

@@ -217,7 +217,7 @@ def test_a_file_may_stand_for_one_per_environment(
             (*PLAIN, "--policy-command", "env 'x"),
             '--policy-command "env \'x": No closing quotation',
         ),
-        ((*PLAIN, "--memory-limit", "lots"), "'--memory-limit': "),
+        ((*PLAIN, "--memory-limit", "lots"), "--memory-limit: expected a whole number, got 'lots'"),
         ((*PLAIN, "--memory-limit", "0"), "--memory-limit: expected a whole number, 16 to"),
         ((*PLAIN, "--process-limit", "-1"), "--process-limit: expected a whole number, 1 to"),
         ((*PLAIN, "--time-limit", "nan"), "--time-limit: expected more than 0 s, got nan"),

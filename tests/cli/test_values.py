@@ -74,7 +74,7 @@ def test_parameters_of_a_baseline() -> None:
 
 WRONG_SPECS = {
     "algoritm_1": "did you mean algorithm_1",
-    "zzz": "known: replay",
+    "zzz": "known: all-baselines, replay",
     "young:factr=2": "did you mean factor",
     "young:factor=x": "factor: expected a number",
     "young:factor=-1": "factor: expected a positive",

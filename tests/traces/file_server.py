@@ -39,6 +39,8 @@ class Served:
     """does it go on and on where the content ends?"""
     cuts: list[int] = field(default_factory=list[int])
     """after how many bytes answers break off, one after the other"""
+    later: list[tuple[int, dict[str, str]]] = field(default_factory=list[Any])
+    """refusals that follow an answer which broke off"""
 
     @classmethod
     def google(cls, content: bytes) -> Served:
@@ -116,7 +118,10 @@ def serving() -> Generator[FileServer]:
             self._head(206 if start else 200, headers)
             if self.command == "HEAD":
                 return
-            end = start + file.cuts.pop(0) if file.cuts else total
+            end = total
+            if file.cuts:
+                end = start + file.cuts.pop(0)
+                file.first += file.later
             self.wfile.write(file.content[start:end])
             with suppress(OSError):  # nobody listens any more
                 for _ in range(ENDLESS if file.endless else 0):

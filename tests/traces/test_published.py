@@ -567,13 +567,13 @@ def test_a_killed_command_goes_on_where_it_was(
     server: FileServer, tmp_path: Path, sent: signal.Signals
 ) -> None:
     """It is killed as it waits for a server that has sent a part and then says: later."""
-    server.files["a.gz"] = Served(CONTENT, cuts=[400_000])
+    later = [(503, {"Retry-After": "600"})]
+    server.files["a.gz"] = Served(CONTENT, cuts=[400_000], later=later)
     command = [sys.executable, "-c", COMMAND, server.address, str(SIZE), SHA256, str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     part = tmp_path / ".a.gz.part"
     while not (part.exists() and part.stat().st_size == 400_000):
         assert process.poll() is None
-        server.files["a.gz"].first[:] = [(503, {"Retry-After": "600"})] if server.asked else []
         time.sleep(0.02)
     process.send_signal(sent)
     process.communicate()
