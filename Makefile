@@ -15,7 +15,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --con
 # The page is of the published run: ranks that can be trusted take hours (docs/results/leaderboard.md).
 demo: .venv/demo.stamp  ## every rule in two environments: tables, demo.json; the published leaderboard: demo.html
 	$(BIN)/failgym demo --env failgym/Cloning-v1 --env failgym/GracePeriod-v1 --json demo.json
-	$(BIN)/failgym leaderboard page experiments/measured/v2 --out demo.html
+	$(BIN)/failgym leaderboard page experiments/measured/v2 --verdict experiments/measured/v2_verdict.json --out demo.html
 	@echo "the published leaderboard, to open in a browser: $(CURDIR)/demo.html"
 
 test: .venv/dev.stamp

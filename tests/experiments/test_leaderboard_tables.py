@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from experiments.page_size import submission as large
 from failgym.envs import SCENARIOS
 from failgym.leaderboard.page.cells import fields_of
 from failgym.leaderboard.page.ranking import scores
-from failgym.leaderboard.page.source import Source
+from failgym.leaderboard.page.source import Source, read_source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
+from failgym.leaderboard.verification.verdict_file import read_verdicts
 from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission, with_bound
 
 SKILLS: dict[tuple[str, int | None], float] = {
@@ -200,3 +202,11 @@ def test_a_large_leaderboard_is_one_on_the_same_slices() -> None:
     assert [len(each) for each in rows] == [504, 504]
     assert rows[0]["replay_cost"].equals(rows[1]["replay_cost"])
     assert not rows[0]["wasted"].equals(rows[1]["wasted"])
+
+
+def test_the_published_run_is_verified() -> None:
+    """Every row of the page that `make demo` writes has a verdict, and every number is proven."""
+    measured = Path(__file__).parents[2] / "experiments" / "measured"
+    published = read_source(measured / "v2", read_verdicts([measured / "v2_verdict.json"]))
+    assert len(published.proofs) == 368
+    assert set(published.proofs.values()) == {"verified"}
