@@ -71,7 +71,7 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.progress import Advance, done_before, silent
-from failgym.evaluation.verdict import judged
+from failgym.evaluation.verdict import Verdict, judged
 from failgym.sim.shared.fields import INDEX
 from failgym.worlds.source import whole_trace
 
@@ -168,10 +168,10 @@ def _chosen(
     run.keep(folder.best, rounds[best.round - 1], best.caution, called, scores)
     agent = load_agent(folder.best)
     seen = run.settings.split != "fit"  # then it has learned from validation jobs
-    verdicts = {
-        place.id: judged(here, agent, len(candidates))
-        for place, here in zip(run.places, () if seen else anchors, strict=not seen)
-    }
+    verdicts: dict[str, Verdict] = {}
+    if not seen:
+        for place, here in zip(run.places, anchors, strict=True):
+            verdicts[place.id] = judged(here, agent, len(candidates))
     scoring, learning = time.perf_counter() - begun, sum(one.seconds for one in rounds)
     steps = rounds[-1].steps
     return TrainingResult(
@@ -478,10 +478,16 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         seed=settings.seed,
         episodes=settings.episodes,
         fields_shown=settings.fields,
-        **(
-            {"environments": [one.model_dump(mode="json") for one in environments]}
-            if several
-            else {}
-        ),
     )
-    return _Run(*(settings, hyper, scenario, tuple(places), advice, fields, environments, document))
+    if several:
+        document["environments"] = [one.model_dump(mode="json") for one in environments]
+    return _Run(
+        settings=settings,
+        hyper=hyper,
+        scenario=scenario,
+        places=tuple(places),
+        advice=advice,
+        fields=fields,
+        environments=environments,
+        document=document,
+    )

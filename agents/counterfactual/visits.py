@@ -185,17 +185,26 @@ def visited(
             batch.reset(chosen)
             players.begin(begun)
             live[begun] = True
-    found = trials.done()
+    return _visits(scenario, trials.done(), played)
+
+
+def _visits(scenario: Scenario, found: Sequence[_Tried], played: int) -> Visits:
+    """What was tried in a scenario. Raises ValueError if it is nothing."""
     if not found:
         raise ValueError("decisions: expected a greater share: none was looked into")
     tried = _Tried(*(np.concatenate(part) for part in zip(*found, strict=True)))
     unit = tried.slices
-    if alone:
+    if scenario.kind.independent:
         trace = split_of(scenario, scenario.split)
         unit = trace.column("tasks", "job")[tried.tasks].astype(np.int64)
-    one = np.zeros_like(unit)
     return Visits(
-        *(tried.observations, tried.gains, unit, tried.tasks, one, tried.weights), played=played
+        observations=tried.observations,
+        gains=tried.gains,
+        units=unit,
+        tasks=tried.tasks,
+        traces=np.zeros_like(unit),
+        weights=tried.weights,
+        played=played,
     )
 
 

@@ -119,7 +119,6 @@ def assess(
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
     from failgym.assessment import MEASURES, save_adopted
     from failgym.assessment import assess as assessed
-    from failgym.assessment.page import page
     from failgym.evaluation.progress import working
     from failgym.traces import Trace
 
@@ -171,17 +170,24 @@ def assess(
             workers=crew,
             step=step,
         )
-    for ending in ENDINGS:  # none is left from before, beside a report that does not advise it
-        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
     _print(found)
-    JsonFile.at(out / CONTENT, "--out").write(found.to_json())
-    with replacing(out / PAGE) as partial:
-        partial.write_text(page(found), encoding="utf-8")
-    print_line(f"written to {out / PAGE}")
+    _write(found, out)
     with working("making the policy to adopt", interactive()):
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
     if file is not None:
         print_line(f"written to {file}")
+
+
+def _write(found: Assessment, out: Path) -> None:
+    """The report's files; none is left of an earlier policy, which this report does not advise."""
+    from failgym.assessment.page import page
+
+    for ending in ENDINGS:
+        (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
+    JsonFile.at(out / CONTENT, "--out").write(found.to_json())
+    with replacing(out / PAGE) as partial:
+        partial.write_text(page(found), encoding="utf-8")
+    print_line(f"written to {out / PAGE}")
 
 
 def _price(text: str | None) -> tuple[float | None, str]:

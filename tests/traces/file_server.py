@@ -65,88 +65,97 @@ class FileServer:
         return [headers.get("Range") for _, headers in self.asked]
 
 
+class _Server(ThreadingHTTPServer):
+    """On a free port of this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.found = FileServer(f"http://127.0.0.1:{self.server_port}")
+        self.lock, self.now = threading.Lock(), 0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Serves what `serving` yields."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, _Server)
+        found, lock = self.server.found, self.server.lock
+        with lock:
+            self.server.now += 1
+            found.at_once = max(found.at_once, self.server.now)
+            found.asked.append((self.path, dict(self.headers.items())))
+            found.methods.append(self.command)
+        try:
+            self._answer(found.files.get(self.path.removeprefix("/")))
+        finally:
+            self.close_connection = True
+            with lock:
+                self.server.now -= 1
+
+    def _answer(self, file: Served | None) -> None:
+        if file is None:
+            self.send_error(404)
+            return
+        if file.first:
+            status, headers = file.first.pop(0)
+            self._head(status, {"Content-Length": "0", **headers})
+            return
+        start, total = self._start(file), len(file.content)
+        if start >= total > 0:
+            told = {"ETag": file.version} if file.version else {}
+            whole = {"Content-Range": f"bytes */{total}", "Content-Length": "0"}
+            self._head(416, whole | told)
+            return
+        headers = {"ETag": file.version} if file.version else {}
+        if file.lengths:
+            headers["Content-Length"] = str(total - start)
+        if file.md5 is not None:
+            headers["x-goog-hash"] = f"crc32c=AAAAAA==,md5={base64.b64encode(file.md5).decode()}"
+        if start:
+            headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
+        self._head(206 if start else 200, headers)
+        if self.command == "HEAD":
+            return
+        end = total
+        if file.cuts:
+            end = start + file.cuts.pop(0)
+            file.first += file.later
+        self.wfile.write(file.content[start:end])
+        with suppress(OSError):  # nobody listens any more
+            for _ in range(ENDLESS if file.endless else 0):
+                self.wfile.write(file.content)
+
+    def _start(self, file: Served) -> int:
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if not file.ranges or asked is None:
+            return 0
+        condition = self.headers.get("If-Range")
+        same = condition in (None, file.version) or not file.heeds
+        return int(asked[1]) if same else 0
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
 @contextmanager
 def serving() -> Generator[FileServer]:
     """A server, in a thread of its own, until the block ends."""
-    found, lock, now = FileServer(), threading.Lock(), [0]
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-        def do_HEAD(self) -> None:
-            self.do_GET()
-
-        def do_GET(self) -> None:
-            with lock:
-                now[0] += 1
-                found.at_once = max(found.at_once, now[0])
-                found.asked.append((self.path, dict(self.headers.items())))
-                found.methods.append(self.command)
-            try:
-                self._answer(found.files.get(self.path.removeprefix("/")))
-            finally:
-                self.close_connection = True
-                with lock:
-                    now[0] -= 1
-
-        def _answer(self, file: Served | None) -> None:
-            if file is None:
-                self.send_error(404)
-                return
-            if file.first:
-                status, headers = file.first.pop(0)
-                self._head(status, {"Content-Length": "0", **headers})
-                return
-            start, total = self._start(file), len(file.content)
-            if start >= total > 0:
-                told = {"ETag": file.version} if file.version else {}
-                whole = {"Content-Range": f"bytes */{total}", "Content-Length": "0"}
-                self._head(416, whole | told)
-                return
-            headers = {"ETag": file.version} if file.version else {}
-            if file.lengths:
-                headers["Content-Length"] = str(total - start)
-            if file.md5 is not None:
-                headers["x-goog-hash"] = (
-                    f"crc32c=AAAAAA==,md5={base64.b64encode(file.md5).decode()}"
-                )
-            if start:
-                headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
-            self._head(206 if start else 200, headers)
-            if self.command == "HEAD":
-                return
-            end = total
-            if file.cuts:
-                end = start + file.cuts.pop(0)
-                file.first += file.later
-            self.wfile.write(file.content[start:end])
-            with suppress(OSError):  # nobody listens any more
-                for _ in range(ENDLESS if file.endless else 0):
-                    self.wfile.write(file.content)
-
-        def _start(self, file: Served) -> int:
-            asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-            if not file.ranges or asked is None:
-                return 0
-            condition = self.headers.get("If-Range")
-            same = condition in (None, file.version) or not file.heeds
-            return int(asked[1]) if same else 0
-
-        def _head(self, status: int, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    found.address = f"http://127.0.0.1:{server.server_port}"
     try:
-        yield found
+        yield server.found
     finally:
         server.shutdown()
         server.server_close()

@@ -33,7 +33,6 @@ from failgym.leaderboard.suite.episodes import MOST_REASON
 from failgym.policy import Policy
 from failgym.sim.shared.fields import FIELDS
 from failgym.vocabulary import ACTIONS
-from failgym.worlds.scenario import Scenario
 
 __all__ = ["serve"]
 
@@ -75,7 +74,7 @@ class _Asked:
         self._caller: Caller | None = None
         self._guard: _Guard | None = None
         self._out = SimpleNamespace()
-        self._scenario: Scenario | None = None
+        self._told = b""
 
     def answer(self, kind: int, count: int, requests: int) -> Answer:
         """The answer to a question whose header has been read."""
@@ -86,7 +85,7 @@ class _Asked:
                 names = _read(requests, count).decode().split("\n")
                 return Frame.ANSWER, bytes(map(_readable, names))
             if kind == Frame.PLAYS_IN:
-                self._scenario = scenario_told(_read(requests, count))
+                self._told = _read(requests, count)
                 return Frame.ANSWER, b""
             if kind == Frame.BEGIN:
                 self._begin(count)
@@ -106,8 +105,8 @@ class _Asked:
         random.seed(SEED)
         np.random.seed(SEED)  # noqa: NPY002 - what a policy uses that draws from the global one
         policy: Any = self._load()
-        if self._scenario is not None and getattr(policy, "is_told", False):
-            policy = policy.playing_by(self._scenario)
+        if self._told and getattr(policy, "is_told", False):
+            policy = policy.playing_by(scenario_told(self._told))
         if "torch" in sys.modules:
             sys.modules["torch"].manual_seed(SEED)
         self._guard = _Guard(policy)
