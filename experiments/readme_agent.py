@@ -4,7 +4,8 @@
     python -m experiments.readme  # writes it into the README
 
 The rule of the paper, `grace_period`, plays the same slices. Seeds that the file has are not run
-again. Seconds are wall time of all the lines, on one thread, beside whatever else ran.
+again. torch has one thread: with others sums are rounded in another order, and the agent is
+another. Seconds are wall time of all the lines, so run it where nothing else does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
+import torch
 import typer
 
 import failgym
@@ -77,6 +79,7 @@ def main(
     known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if known.get("code") != code:
         known = {"code": code, "machine": host(), "agents": []}
+    torch.set_num_threads(1)
     name, fields = judged_on(code)
     if "rule" not in known:
         rule = failgym.evaluate(GracePeriod(), name, **fields)
