@@ -6,12 +6,7 @@ The records, and the truth of every rule, are those of `experiments.gate`: a rec
 trace that is played as if it were a real one, and the truth of a rule is what it saves on many
 fresh traces of the same law (``--gate``: where the campaign keeps them; it must be done). Each is
 assessed as an operator would, with all published rules and forecasts that are learned from its
-past. Counted is how often the advice is
-
-* *harmful*: the rule to adopt surely costs more than replay;
-* *right*: it surely saves;
-* *missed*: nothing is to be adopted, and yet some rule's true gain is at least twice the smallest
-  that this record could have told from 0.
+past. What is counted is said in `experiments.advice_summary`.
 
 Only measures whose prices are the same in both are played: kills and checkpoints.
 """
@@ -20,15 +15,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from experiments.advice_summary import TITLES, Advised, counts
 from experiments.gate import CASES, Campaign, Case, Key, dealt, told, truths_of
-from experiments.gate_summary import TWICE, Share
+from experiments.gate_summary import TWICE
 from experiments.measured_worlds import world_of
 from failgym.assessment import Candidate, assess
 from failgym.baselines import Heuristic
@@ -38,36 +33,11 @@ from failgym.evaluation.scoring import Score
 from failgym.files import replacing
 from failgym.workers import each
 
-__all__ = ["Advised", "Assessments", "counted"]
+__all__ = ["Assessments", "advised"]
 
 MEASURE = {"GracePeriod-v1": "kill", "Checkpoint-v1": "checkpoint"}
 """Environments of the campaign whose rules a measure has."""
 PLAYED = tuple(case for case in CASES if case.env in MEASURE)
-
-
-@dataclass(frozen=True)
-class Advised:
-    """The advice on a record, beside the truth."""
-
-    case: str
-    record: int
-    answer: str
-    policy: str | None
-    """the one to adopt"""
-    truth: Score | None
-    """of that policy"""
-    large: tuple[str, ...]
-    """rules whose true gain is at least twice the smallest that the record could have told"""
-
-    @property
-    def harmful(self) -> bool:
-        """Does the advice surely cost more than replay?"""
-        return self.truth is not None and self.truth.high < 0.0
-
-    @property
-    def right(self) -> bool:
-        """Does it surely save?"""
-        return self.truth is not None and self.truth.low > 0.0
 
 
 @dataclass(frozen=True)
@@ -145,22 +115,6 @@ def advised(row: dict[str, Any], truths: dict[str, Score]) -> Advised:
     return Advised(row["case"], row["number"], row["answer"], policy, truth, tuple(large))
 
 
-def counted(name: str, found: Sequence[Advised]) -> tuple[str | int, ...]:
-    """A row of the table."""
-    adopted = [one for one in found if one.policy is not None]
-    large = [one for one in found if one.large]
-    harmful = Share(sum(one.harmful for one in found), len(found), len(found))
-    missed = Share(sum(one.policy is None for one in large), len(large), len(large))
-    right = sum(one.right for one in adopted)
-    unsure = len(adopted) - right - harmful.so
-    return (name, len(found), len(adopted), right, unsure, harmful.text, missed.text)
-
-
-TITLES = (
-    *("", "records", "adopt", "right", "unsure", "harmful advice", "twice the smallest: abstained"),
-)
-
-
 def main(
     gate: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Of the campaign.")],
     out: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Kept there.")],
@@ -184,10 +138,8 @@ def main(
         each(assessments.assess, keys, crew, done=advance, folder=out)
     rows = [row for key in keys if (row := assessments.row(key)) is not None]
     found = [advised(row, truths[row["case"]]) for row in rows]
-    of_case = [
-        counted(case.name, [one for one in found if one.case == case.name]) for case in PLAYED
-    ]
-    print_table("Advice on simulated records", TITLES, [counted("all", found), *of_case])
+    rows_of = counts(found, [case.name for case in PLAYED])
+    print_table("Advice on simulated records", TITLES, rows_of)
     print_line(f"{sum(bool(row['left_out']) for row in rows)} records left something out")
     cases = [{**asdict(case), "world": world_of(case.env)} for case in PLAYED]
     content = {"records": rows, "advised": [asdict(one) for one in found], "cases": cases}

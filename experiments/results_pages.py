@@ -52,6 +52,8 @@
     python -m experiments.results_pages --off-policy off_policy.json
     python -m experiments.assessments NAME DIR FILE --command COMMAND --json assessments.json
     python -m experiments.results_pages --assessments assessments.json
+    python -m experiments.advice --gate FOLDER --out FOLDER --json advice.json
+    python -m experiments.results_pages --advice advice.json
     python -m experiments.oracle_rows --suite NAME --json oracle.json
     python -m experiments.results_pages --leaderboard DIR --oracle oracle.json
 
@@ -75,7 +77,7 @@ from experiments.leaderboard_tables import complete, fingerprint, short, summary
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents, worst
-from experiments.result_tables.assessments import assessments
+from experiments.result_tables.assessments import advice, assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.contrib import off_policy, rllib
@@ -131,6 +133,7 @@ PAGES = {
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
     "assessments": "docs/results/assessments.md",
+    "advice": "docs/results/assessments.md",
 }
 """The page that each generated part stands in."""
 TEST_SPLIT = "test split"
@@ -183,6 +186,7 @@ def main(
     rllib_file: Annotated[Path | None, typer.Option("--rllib", **FILE)] = None,
     off_policy_file: Annotated[Path | None, typer.Option("--off-policy", **FILE)] = None,
     assessments_file: Annotated[Path | None, typer.Option("--assessments", **FILE)] = None,
+    advice_file: Annotated[Path | None, typer.Option("--advice", **FILE)] = None,
     leaderboard: Annotated[
         Path | None, typer.Option("--leaderboard", metavar="DIR", exists=True, file_okay=False)
     ] = None,
@@ -218,6 +222,7 @@ def main(
         ("rllib", rllib_file, rllib),
         ("off_policy", off_policy_file, off_policy),
         ("assessments", assessments_file, assessments),
+        ("advice", advice_file, advice),
     ]
     for name, file, written in given:
         if file is not None:

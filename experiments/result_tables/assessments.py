@@ -1,15 +1,17 @@
-"""The page of assessments of records."""
+"""The page of assessments: of records, and of simulated ones whose truth is known."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from experiments.advice_summary import TITLES, Advised, counts
 from experiments.markdown import table
-from experiments.result_tables.cells import percent
+from experiments.result_tables.cells import percent, score_of
 from failgym.assessment.advice import shown_hours
 
-__all__ = ["FIGURES", "assessments"]
+__all__ = ["FIGURES", "advice", "assessments"]
 
 FIGURES = ("jobs", "tasks", "span", "useful", "wasted", "unknown", "content")
 """What is kept of what happened (`failgym.assessment.Happened`)."""
@@ -26,6 +28,15 @@ def assessments(rows: Sequence[dict[str, Any]]) -> str:
     lines = table(columns, [_cells(number, row) for number, row in enumerate(rows, 1)])
     commands = [f"{number}. `{row['command']}`" for number, row in enumerate(rows, 1)]
     return "\n".join([*lines, "", *commands])
+
+
+def advice(content: dict[str, Any]) -> str:
+    """How often advice was right, abstained or harmed, as `experiments.advice` wrote it."""
+    rows: list[dict[str, Any]] = content["advised"]
+    truths = [None if row["truth"] is None else score_of(row["truth"]) for row in rows]
+    found = [replace(Advised(**row), truth=truth) for row, truth in zip(rows, truths, strict=True)]
+    lines = counts(found, [case["name"] for case in content["cases"]])
+    return "\n".join(table(TITLES, [[str(cell) for cell in line] for line in lines]))
 
 
 def _cells(number: int, row: dict[str, Any]) -> list[str]:

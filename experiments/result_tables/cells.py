@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from failgym.envs import SCENARIOS
+from failgym.evaluation.scoring import Score
 from failgym.leaderboard.suite.suites import RELEASED
 
-__all__ = ["estimate", "interval", "percent", "shown"]
+__all__ = ["estimate", "interval", "percent", "score_of", "shown"]
 
 
 def shown(env: str) -> bool:
@@ -30,3 +32,8 @@ def interval(value: dict[str, float]) -> str:
 def percent(share: float) -> str:
     """A share, of a hundred."""
     return f"{100.0 * share:.1f} %"
+
+
+def score_of(stored: Sequence[float | None]) -> Score:
+    """A score as JSON keeps it, where NaN is null."""
+    return Score(*(math.nan if number is None else number for number in stored))

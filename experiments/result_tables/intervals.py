@@ -11,8 +11,8 @@ from experiments.gate_summary import MOST_HARMFUL, MOST_MISSED, Judged, groups
 from experiments.markdown import table
 from experiments.ranks_carry_over import ASKED
 from experiments.record_twins import shown
+from experiments.result_tables.cells import score_of
 from failgym.comparison import Measured
-from failgym.evaluation.scoring import Score
 
 __all__ = ["carried_over", "from_generated", "simulation", "verdicts"]
 
@@ -41,7 +41,7 @@ def carried_over(content: dict[str, Any]) -> str:
 def verdicts(content: dict[str, Any]) -> str:
     """How often the verdict was wrong, as `experiments.gate` wrote it."""
     rows: list[dict[str, Any]] = content["judged"]
-    truths = [Score(*map(_number, row["truth"])) for row in rows]
+    truths = [score_of(row["truth"]) for row in rows]
     judged = [replace(Judged(**row), truth=truth) for row, truth in zip(rows, truths, strict=True)]
     cells = [
         [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from experiments import advice
-from experiments.advice import Advised, Assessments, advised, counted
+from experiments.advice import Assessments, advised
+from experiments.advice_summary import Advised, counted
 from experiments.gate import Key, truths_of
+from experiments.result_tables.assessments import advice as advice_table
 from failgym.evaluation.scoring import Score
 from tests.experiments.test_gate import TINY
 
@@ -51,6 +54,25 @@ def test_what_is_counted() -> None:
     assert (name, records, adopted, right, unsure) == ("all", 5, 3, 1, 1)
     assert str(harmful).endswith("1 of 5")
     assert str(missed).endswith("1 of 2")
+
+
+def test_what_the_page_shows_is_what_was_counted() -> None:
+    """From what JSON keeps: lists for tuples, null for NaN."""
+    kept = Advised("one", 0, "keep", None, None, ("good",))
+    bad = Advised("two", 0, "adopt", "bad", HARMS, ())
+    content = json.loads(json.dumps({"advised": [asdict(kept), asdict(bad)]}))
+    content["cases"] = [{"name": "one"}, {"name": "two"}]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in advice_table(content).splitlines()
+    ]
+    assert [line[:5] for line in lines[2:]] == [
+        ["all", "2", "1", "0", "0"],
+        ["one", "1", "0", "0", "0"],
+        ["two", "1", "1", "0", "0"],
+    ]
+    assert lines[4][5].endswith("1 of 1")
+    assert lines[3][6].endswith("1 of 1")
 
 
 def test_truths_of_what_is_spent() -> None:
