@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -30,7 +31,7 @@ from failgym.leaderboard.statistics.bootstrap import Estimate
 from failgym.registration import SCENARIO_FILES, environment_of
 from failgym.worlds.decisions import DECISIONS
 
-__all__ = ["PARTS", "agent", "demo", "environments", "papers", "question", "written"]
+__all__ = ["PARTS", "Figures", "agent", "demo", "environments", "papers", "question", "written"]
 
 TOP = Path(__file__).parents[1]
 MEASURED = TOP / "experiments" / "measured"
@@ -94,8 +95,8 @@ def agent() -> str:
     return (
         f"Seeds {seeds} came to {', '.join(scores[:-1])} and {scores[-1]} on these four traces.\n"
         f"The rule of the paper, `{rule['policy']}`, has {_figure(rule)}. Once the engine is\n"
-        f"compiled all lines took at most {slowest} s a seed, on one thread of a machine that did\n"
-        "nothing else. With other numbers of threads the agents are others."
+        f"compiled and the traces' worlds are kept, all lines took at most {slowest} s a seed,\n"
+        "torch on one thread, on a machine that did nothing else. More threads: other agents."
     )
 
 
@@ -103,19 +104,59 @@ def _figure(found: dict[str, float]) -> str:
     return interval(Estimate(found["score"], found["low"], found["high"]))
 
 
+class Figures(NamedTuple):
+    """How many figures of papers are judged by a band, by what ours are and how they came out."""
+
+    exact: int
+    """computed without anything to choose, and within"""
+    predicted: int
+    """from others, and within"""
+    unnamed: int
+    """of these, such that the paper has no number for: their band is an order, or a direction"""
+    missed: int
+    """nothing was fitted to, and outside"""
+    fitted: int
+    """a parameter was fitted to, or that a profile was given"""
+    fitted_missed: int
+    """of these, outside"""
+
+    @classmethod
+    def counted(cls) -> Figures:
+        """As the page of experiments has them. Raises ValueError if it has none."""
+        found = Counter[tuple[str, str, bool]]()
+        for columns, *rows in tables(generated(TOP / "experiments/README.md", "results")):
+            if "verdict" in columns:
+                at = [columns.index(name) for name in ("verdict", "fitted or predicted", "paper")]
+                found.update((row[at[0]], row[at[1]], bool(row[at[2]])) for row in rows)
+
+        def so(verdict: str, origin: str) -> int:
+            return found[verdict, origin, True] + found[verdict, origin, False]
+
+        if not found:
+            raise ValueError("experiments/README.md: expected tables with a column verdict")
+        outside = so("outside", "fitted")
+        return cls(
+            exact=so("within", "exact"),
+            predicted=so("within", "predicted"),
+            unnamed=found["within", "predicted", False],
+            missed=so("outside", "exact") + so("outside", "predicted"),
+            fitted=so("fitted", "fitted") + outside,
+            fitted_missed=outside,
+        )
+
+
 def papers() -> str:
     """How many figures of papers that nothing was fitted to lie within their bands."""
-    counted = generated(TOP / "experiments/README.md", "results")
-    shown = re.search(r"(\d+) within, (\d+) outside, (\d+) fitted", counted)
-    if shown is None:
-        raise ValueError("experiments/README.md: expected '... within, ... outside, ... fitted'")
-    within, outside = int(shown[1]), int(shown[2])
+    count = Figures.counted()
+    unfitted = count.exact + count.predicted + count.missed
     return (
         "The papers' own tables and figures are measured again, one module each."
-        f" For {within + outside} of the figures\nno parameter was fitted."
-        f" {within} of these agree with the paper within a stated band, and {outside} do not.\n"
-        "[Results](docs/results/README.md#the-papers-tables-and-figures) gives the reason that was"
-        " found for each of these."
+        f" Nothing was fitted to {unfitted}\nof the figures that are judged."
+        f" {count.exact} of these are exact, such as worked examples, and agree."
+        f" {count.predicted} were\npredicted and lie within a stated band;"
+        f" {count.missed} do not. For {count.unnamed} of the {count.predicted} the paper has no"
+        " number: their\nband states an order or a direction."
+        " [Experiments](experiments/README.md#results) has each, with the\nreason that was found."
     )
 
 

@@ -92,7 +92,7 @@ from experiments.result_tables.intervals import (
 from experiments.result_tables.machines import machines
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
-from experiments.result_tables.rankings import sensitivity, turns
+from experiments.result_tables.rankings import clones, sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.result_tables.speed import speed
 from failgym.files import replacing
@@ -112,6 +112,7 @@ PAGES = {
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",
+    "clones": "docs/results/sensitivity.md",
     "random_rules": "docs/results/random_rules.md",
     "simple_rules": "docs/results/random_rules.md",
     "ablations": "docs/results/random_rules.md",
@@ -202,6 +203,7 @@ def main(
         ("worst", worst_file, worst),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
+        ("clones", sensitivity_file, clones),
         ("random_rules", random_rules_file, random_rules),
         ("simple_rules", simple_rules_file, simple_rules),
         ("ablations", ablations_file, ablations),

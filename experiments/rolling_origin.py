@@ -15,12 +15,13 @@ of which lies in two folds, are resampled. They say how surely jobs like those o
 would give the figure; nothing of other systems.
 
 A score is a share of what the bound saves; a saving is a share of replay's machine-time. The best
-rule is the best in hindsight. Where the interval of its score holds 0, nothing can be concluded (of
-its saving, where there is no score; the room goes with what is saved, replay's machine-time does
-not, so that the score's is narrower):
+rule is the best in hindsight, which its interval does not hold. Where the interval of its score or
+of its saving holds 0, nothing can be concluded:
 ``more`` is how many more jobs of this kind (slices, where tasks share machines) would bring the
 half of the interval on the side of 0 below the effect, since it shrinks with one over the root of
-their number. That the effect stays what it is, is assumed.
+their number. That the effect stays what it is, is assumed. Nor can anything be concluded of
+retries, clones and checkpoints where the record hardly holds a restart (``unjudged``): what another
+attempt meets is drawn then, and nothing in the record checks it.
 
 A file that is there is gone on with: rows of the same trace and environment take the place of
 those in it.
@@ -40,6 +41,7 @@ import numpy.typing as npt
 import typer
 
 from experiments.measured_worlds import world_of
+from failgym.assessment.measures import MEASURES
 from failgym.baselines import REGISTRY
 from failgym.cli.options import override
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
@@ -54,8 +56,10 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.suite.suites import suite_named
 from failgym.policy import Policy
+from failgym.traces import Trace
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.settings.splitting import FOLDS
+from failgym.worlds.source import whole_trace
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,6 +102,12 @@ class Row:
     chosen_saving: Estimate
     more: int | None
     """jobs or slices that are missing for a conclusion on the best rule; None if it can be drawn"""
+    unjudged: str | None
+    """why the record cannot tell what the rules would be worth (`failgym.assessment.measures`)"""
+
+
+MEASURED_BY = {"Cloning-v1": "retry", "Checkpoint-v1": "checkpoint"}
+"""The measure of `assess` that an environment is about, of those that need restarts."""
 
 
 @dataclass(frozen=True)
@@ -224,13 +234,25 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
         chosen=chosen,
         chosen_score=score(ours),
         chosen_saving=saving(ours),
-        more=more_needed(decided_by(scores[best], savings[best]), count),
+        more=missing(scores[best], savings[best], count),
+        unjudged=unjudged_in(env, whole_trace(places[0].scenario)),
     )
 
 
-def decided_by(score: Estimate, saving: Estimate) -> Estimate:
-    """What says whether something can be concluded: the score, or the saving if that has none."""
-    return score if math.isfinite(score.low) else saving
+def unjudged_in(env: str, trace: Trace) -> str | None:
+    """Why a record cannot tell what the rules of an environment would be worth; None if it can."""
+    measure = MEASURED_BY.get(env)
+    return None if measure is None else MEASURES[measure].why_not(trace)
+
+
+def missing(score: Estimate, saving: Estimate, count: int) -> int | None:
+    """How many more jobs are needed until neither interval holds 0, as `more_needed` says.
+
+    A score without an interval, where there is nothing to gain, is left to the saving.
+    """
+    known = [score, saving] if math.isfinite(score.low) else [saving]
+    needed = [more for one in known if (more := more_needed(one, count)) is not None]
+    return min(needed) if -1 in needed else max(needed, default=None)
 
 
 def more_needed(effect: Estimate, count: int) -> int | None:
@@ -287,6 +309,8 @@ def conclusion(row: dict[str, Any]) -> str:
     more = row["more"]
     if not row["room_share"] >= LEAST_ROOM:
         return NOTHING
+    if row["unjudged"] is not None:
+        return f"nothing; {row['unjudged']}"
     if more is None:
         return "saves" if row["savings"][row["best"]][0] > 0.0 else "loses"
     return "nothing" if more < 0 else f"nothing; {more:,} more {row['unit']}s needed"

@@ -7,8 +7,9 @@ from typing import Any
 from experiments import sensitivity as rankings
 from experiments.markdown import table
 from failgym.envs import SCENARIOS
+from failgym.vocabulary import TERMS
 
-__all__ = ["sensitivity", "turns"]
+__all__ = ["clones", "sensitivity", "turns"]
 
 SURE = 0.7
 """Kendall's tau-b below which both rankings are shown."""
@@ -66,3 +67,25 @@ def turns(content: dict[str, Any]) -> str:
             cells.append([f"`{env}`", f"none: least {least.name}", least.tau.text])
             cells[-1] += [plain.best(1), least.best(1)]
     return "\n".join(table(["", "constant", "tau-b", "best rule", "best there"], cells))
+
+
+PAID = ("wasted", "completion", "forfeited")
+"""What is charged for in Cloning-v1."""
+
+
+def clones(content: dict[str, Any]) -> str:
+    """What `algorithm_1` costs with alarms, for which it clones, and without, where it does not."""
+    found = content["Cloning-v1"]["traces"].values()
+    shown = (
+        ("replay", "as it is", "replay"),
+        ("`algorithm_1`, no forecast: it only retries", "no forecast", "algorithm_1"),
+        ("`algorithm_1`, alarms: it clones, too", "as it is", "algorithm_1"),
+    )
+    cells = list[list[str]]()
+    for name, change, rule in shown:
+        of_traces = [one[change]["costs"][rule] for one in found]
+        costs = [sum(terms) for terms in zip(*of_traces, strict=True)]
+        paid = [costs[TERMS.index(term)] for term in PAID]
+        cells.append([name, *(f"{cost:,.0f}" for cost in (*paid, sum(costs)))])
+    lines = table(["", *PAID, "all"], cells)
+    return "\n".join([f"On {len(found)} traces, in units of the environment:", "", *lines])

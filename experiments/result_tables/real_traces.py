@@ -74,6 +74,8 @@ def _concluded(row: dict[str, Any]) -> str:
     more, value = row["more"], row["savings"][row["best"]][0]
     if row["room_share"] is None or row["room_share"] < LEAST_ROOM:
         return NOTHING
+    if row["unjudged"] is not None:
+        return f"not judged: {row['unjudged'].partition(',')[0]}"
     if more is None:
         return "it saves" if value > 0.0 else "it loses"
     if more < 0:

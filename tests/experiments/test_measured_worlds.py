@@ -18,7 +18,7 @@ from experiments.result_tables.intervals import carried_over, simulation
 from experiments.result_tables.machines import machines
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
-from experiments.result_tables.rankings import sensitivity, turns
+from experiments.result_tables.rankings import clones, sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.results_pages import PAGES, part
 from failgym.envs import SCENARIOS
@@ -32,6 +32,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "agents": ("agents", agents),
     "sensitivity": ("sensitivity", sensitivity),
     "turns": ("sensitivity", turns),
+    "clones": ("sensitivity", clones),
     "random_rules": ("random_rules", random_rules),
     "simple_rules": ("simple_rules", simple_rules),
     "ablations": ("ablations", ablations),

@@ -13,21 +13,24 @@ import pytest
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.rolling_origin import (
     REPLAY,
-    decided_by,
     folds_of,
     main,
     measured,
+    missing,
     more_needed,
     row_of,
     scenario_of,
+    unjudged_in,
 )
 from failgym.baselines import BlindKill, GracePeriod, ImmediateKill
+from failgym.cli import run
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import silent
 from failgym.leaderboard.statistics.bootstrap import Estimate
 from failgym.policy import Policy
-from failgym.traces import generate
+from failgym.traces import Trace, generate
 from failgym.vocabulary import HOUR
+from tests.assessment.logs import torque_log
 
 ENV = "GracePeriod-v1"
 RULES: dict[str, Policy] = {
@@ -75,7 +78,8 @@ def test_folds_are_joined_and_the_rule_of_each_is_the_best_on_its_past(record: P
     ours = sum(future[name][k, 0] for k, name in enumerate(chosen) if name != REPLAY)
     assert row.chosen_saving.value == pytest.approx(100.0 * ours / spent)
     assert row.savings[row.best].value == max(one.value for one in row.savings.values())
-    assert row.more == more_needed(row.scores[row.best], row.count)
+    assert row.more == missing(row.scores[row.best], row.savings[row.best], row.count)
+    assert row.unjudged is None
     assert 0.0 < row.largest <= row.top <= 1.0
 
 
@@ -92,8 +96,36 @@ def test_so_many_more_jobs_bring_half_the_interval_below_the_saving() -> None:
     nothing = Estimate(1.0, math.nan, math.nan)
     assert more_needed(nothing, 100) == -1
     narrow, wide = Estimate(9.0, 5.0, 11.0), Estimate(9.0, -5.0, 90.0)
-    assert decided_by(narrow, wide) == narrow
-    assert decided_by(nothing, wide) == wide
+    assert missing(narrow, narrow, 100) is None
+    assert missing(narrow, wide, 100) == more_needed(wide, 100)
+    assert missing(wide, narrow, 100) == more_needed(wide, 100)
+    assert missing(nothing, narrow, 100) is None
+    assert missing(Estimate(0.0, -1.0, 1.0), wide, 100) == -1
+
+
+def test_nothing_is_concluded_of_retries_where_none_are_recorded(tmp_path: Path) -> None:
+    restarted = generate("google-2011-failing", jobs=60, seed=5)
+    log, folder = tmp_path / "torque.log", tmp_path / "once"
+    log.write_text(torque_log(60))
+    assert (
+        run(["trace", "import", "torque", str(log), "--timezone", "UTC", "--out", str(folder)]) == 0
+    )
+    once = Trace.load(folder)
+    assert unjudged_in("Cloning-v1", restarted) is None
+    why = unjudged_in("Cloning-v1", once)
+    assert why is not None
+    assert "fewer than 30 restarts" in why
+    assert unjudged_in(ENV, once) is None
+    row = {
+        **{"trace": "x", "env": "Cloning-v1", "count": 9, "unit": "job", "best": "reroll"},
+        **{"room_share": 0.5, "room_hours": 9.0, "largest": 0.1, "top": 0.1, "chosen": ["reroll"]},
+        **{"scores": {"reroll": [9.0, 8.0, 10.0]}, "savings": {"reroll": [9.0, 8.0, 10.0]}},
+        **{"chosen_score": [9.0, 8.0, 10.0], "chosen_saving": [9.0, 8.0, 10.0], "more": None},
+    }
+    assert real_traces([{**row, "unjudged": why}]).endswith(
+        " | not judged: fewer than 30 restarts of failed tasks are recorded |"
+    )
+    assert real_traces([{**row, "unjudged": None}]).endswith(" | it saves |")
 
 
 def test_a_record_that_is_too_short_is_a_row_that_says_why(tmp_path: Path) -> None:
