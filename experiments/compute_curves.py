@@ -48,6 +48,7 @@ from experiments.zoo import ALGORITHM, CHOSEN_ON, SCORED
 from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_for, settings_of
 from failgym.agents.counterfactual.train import LEARNER
+from failgym.agents.training.preparation import scenario_of
 from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
@@ -235,12 +236,16 @@ def _unseen(
 ) -> list[Scenario]:
     """Where policies are judged. Raises ValueError if something is learned there."""
     found = fresh(judged, traces, first)
-    most = math.ceil(max(1.0, *shares) * settings_of(LEARNER, scenario.name).traces)
-    last = scenario.trace_seed + most - 1
-    if scenario.trace_seed < first + traces and first <= last:
+    taught = settings_of(LEARNER, scenario.name)
+    most = math.ceil(max(1.0, *shares) * max(taught.traces, taught.chosen_on or 0))
+    learned = {scenario.trace_seed}  # by the tuned rule
+    for env in (taught.env, settings_for(ALGORITHM, scenario.name).env):
+        begin = scenario_of(scenario, env).trace_seed
+        learned |= set(range(begin, begin + most))
+    if met := learned & set(range(first, first + traces)):
         raise ValueError(
-            f"--first {first}: expected seeds that nothing is learned on: in {scenario.name} these"
-            f" are {scenario.trace_seed} to {last}"
+            f"--first {first}: expected seeds that nothing is learned on: in {scenario.name} {met}"
+            " are such"
         )
     return found
 

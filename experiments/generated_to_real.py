@@ -43,7 +43,9 @@ from experiments.measured_worlds import world_of
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.settings_files import read_values
-from failgym.agents.counterfactual.train import hyper_of
+from failgym.agents.counterfactual.train import document_of, hyper_of
+from failgym.agents.counterfactual.visits import NothingToLearn
+from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.run_folder import RunFolder
 from failgym.baselines import REGISTRY
 from failgym.cli.options import override
@@ -52,6 +54,7 @@ from failgym.cli.values import assignments
 from failgym.envs import Scenario, resolve
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import progress_bar, working
+from failgym.evaluation.room import NothingToGain
 from failgym.files import replacing
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs, run_scores
@@ -128,20 +131,24 @@ def learned(
     nothing = out.with_suffix(".json")
     settings = TrainingSettings(COUNTERFACTUAL, seed=seed, hyper=dict(hyper), episodes=episodes)
     hyper_of(scenario, settings)  # says what is wrong with them
+    asked = ("trace_seed",)
+    document = json.loads(json.dumps(document_of(scenario, settings, asked)))
     if nothing.exists():
+        if json.loads(nothing.read_text("utf-8")).get("run") != document:
+            raise ValueError(f"{nothing}: is of another run: choose another folder")
         return REGISTRY["replay"]()
     begun = RunFolder(out).begun
     if out.exists() and not begun:  # it was stopped before there was anything to go on with
         shutil.rmtree(out)
     try:
-        asked = ("trace_seed",)
         result = train(scenario, out, settings, resume=begun, asked_for=asked)
     except ValueError as error:
-        if begun:
+        if begun and not isinstance(error, NoneAcceptable | NothingToGain | NothingToLearn):
             raise
         out.parent.mkdir(parents=True, exist_ok=True)
+        reason = " ".join(str(error).split())
         with replacing(nothing) as partial:
-            partial.write_text(json.dumps({"reason": " ".join(str(error).split())}), "utf-8")
+            partial.write_text(json.dumps({"reason": reason, "run": document}), "utf-8")
         return REGISTRY["replay"]()
     return load_agent(result.policy)
 

@@ -28,6 +28,7 @@ from experiments.markdown import interval, table
 from experiments.measured_worlds import world_of
 from experiments.oracle_rows import oracle_score
 from failgym.envs import SCENARIOS
+from failgym.envs.spaces import TERMS
 from failgym.evaluation.result import FEW
 from failgym.evaluation.room import COSTS, MARK, NOTHING, said_of_room
 from failgym.evaluation.scoring import HIGHEST
@@ -191,6 +192,47 @@ def short(source: Source) -> list[str]:
     return [*_without_empty(SHORT, rows), *warnings(shown)]
 
 
+def reached(source: Source, oracle: Mapping[str, Any]) -> list[str]:
+    """The lines of a table of what somebody was found to reach who knows all fates, and beside it
+    what the best rule and the best agent of the whole suite reach on those same traces.
+
+    Args:
+        source: the results.
+        oracle: what `experiments.oracle_rows` found, on traces that the results have too.
+
+    Raises:
+        ValueError: naming the environment, if what replay costs there differs.
+    """
+    by_group, rows = groups(source), list[list[str]]()
+    for place in places(source):
+        found = oracle.get(place.field.env)
+        if found is None or found["forecast"] != place.field.forecast:
+            continue
+        best = {group: place.best(names) for group, names in by_group.items()}
+        shown = [
+            "" if one is None else f"`{one[0]}` {_on(source, place, one[0], found['traces']):.1f}"
+            for one in (_best_rule(best), best[AGENTS])
+        ]
+        score = interval(Estimate(*oracle_score(found)))
+        rows.append([f"`failgym/{place.field.env}`", str(len(found["traces"])), score, *shown])
+    return table(["", "traces", "who knows all fates", "best rule there", "best agent there"], rows)
+
+
+def _on(source: Source, place: Place, policy: str, traces: Sequence[Mapping[str, Any]]) -> float:
+    """The score of a policy on some traces. Raises ValueError if replay costs something else."""
+    results, field = source.results, place.field
+    rows = results[(results["policy"] == policy) & (results["env"] == field.env)]
+    rows = rows[
+        (rows["forecast"] == field.forecast) & rows["seed"].isin([t["seed"] for t in traces])
+    ]
+    replay, bound = float(rows["replay_cost"].sum()), float(rows["bound_cost"].sum())
+    wanted = rows["training_seed"].nunique(dropna=False) * sum(sum(t["replay"]) for t in traces)
+    if not math.isclose(replay, wanted, rel_tol=1e-9):
+        raise ValueError(f"{field.env}: expected the oracle's rows to be of the same slices")
+    cost = float(rows[list(TERMS)].to_numpy().sum())
+    return 100.0 * (replay - cost) / (replay - bound)
+
+
 def told_apart(source: Source) -> list[str]:
     """The lines of a table of how well rules as published are told apart, by environment.
 
@@ -226,10 +268,12 @@ def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
 
 def _oracle(field: Field, suite: str, found: Mapping[str, Any]) -> str:
     """The oracle's score: in the pinned world it pays what the bound does."""
-    scenario, here = SCENARIOS[field.env], found.get(field.env)
+    scenario, name = SCENARIOS[field.env], suite.partition(",")[0]
+    there = {env: one for env, one in found.items() if one["suite"] == name}
     if scenario.world == "pinned":
-        return f"{HIGHEST:.0f}" if found else NOT_PLAYED
-    if here is None or here["suite"] != suite.partition(",")[0]:
+        return f"{HIGHEST:.0f}" if there else NOT_PLAYED
+    here = there.get(field.env)
+    if here is None:
         return NOT_PLAYED
     same = here["forecast"] == field.forecast or not (scenario.kill and scenario.grace)
     if not same or here["world"] != world_of(field.env):

@@ -73,7 +73,14 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.leaderboard_tables import complete, fingerprint, short, summary, told_apart
+from experiments.leaderboard_tables import (
+    complete,
+    fingerprint,
+    reached,
+    short,
+    summary,
+    told_apart,
+)
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
 from experiments.result_tables.agents import agents, worst
@@ -107,6 +114,7 @@ PAGES = {
     "leaderboard": "docs/results/leaderboard.md",
     "policies": "docs/results/leaderboard.md",
     "fingerprint": "docs/results/leaderboard.md",
+    "reached": "docs/results/leaderboard.md",
     "told_apart": "docs/results/power.md",
     "board": "docs/results/README.md",
     "speed": "docs/results/speed.md",
@@ -243,6 +251,8 @@ def write_board(folder: Path, oracle: Any) -> None:
     rows = f"{len(source.results):,} rows of suite `{source.suite}`"
     write("told_apart", "\n".join(told_apart(source)))
     write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
+    if oracle is not None:
+        write("reached", "\n".join(reached(source, oracle)))
 
 
 if __name__ == "__main__":

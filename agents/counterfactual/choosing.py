@@ -31,7 +31,8 @@ def mean_of_worst(anchors: Sequence[Anchors], runs: Sequence[Run], share: float)
 
     It is the conditional value at risk of what is saved in a job (Rockafellar and Uryasev,
     "Optimization of conditional value-at-risk", Journal of Risk 2(3), 2000); of slices, where only
-    these have costs of their own.
+    these have costs of their own. Where only some slices were drawn a job is those of its tasks
+    that were.
 
     Args:
         anchors: of each trace.
@@ -55,12 +56,17 @@ def _saved(anchors: Anchors, run: Run) -> Floats:
 
 
 def false_kills_per_job(anchors: Sequence[Anchors], runs: Sequence[Run]) -> float:
-    """Tasks that finish in the record and were killed, for each job that has tasks here."""
-    killed = jobs = 0
+    """Tasks that finish in the record and were killed, for each job that has tasks here.
+
+    Where only some slices were drawn, it is estimated of all: those killed in a job would be more
+    if all of its tasks were played.
+    """
+    killed, jobs = 0.0, 0
     for each, run in zip(anchors, runs, strict=True):
         job = split_of(each.scenario, each.scenario.split).column("tasks", "job")
-        jobs += len(np.unique(job[run.outcomes["task"]]))
-        killed += metrics.false_kills(run.outcomes)
+        asked = each.world.own_tasks
+        jobs += len(np.unique(job[asked]))
+        killed += metrics.false_kills(run.outcomes) * len(asked) / len(run.outcomes["task"])
     return killed / jobs
 
 

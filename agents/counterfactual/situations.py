@@ -50,8 +50,15 @@ def fields_shown(
 ) -> tuple[str, ...]:
     """Names of the fields that an agent of these scenarios is shown: of any of them.
 
+    What is the same in all decisions of one scenario may differ from one to the next, such as the
+    cost of a checkpoint.
+
     Raises:
         ValueError: as `select_fields`.
     """
     shown = {name for one in scenarios for name in select_fields(fields, one, without)}
+    if fields == "varying":
+        values = {name: {getattr(one, name, None) for one in scenarios} for name in INDEX}
+        allowed = select_fields("all", scenarios[0], without)
+        shown |= {name for name in allowed if len(values[name]) > 1}
     return tuple(name for name in INDEX if name in shown)

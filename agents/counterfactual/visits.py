@@ -28,7 +28,7 @@ from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["Visits", "visited"]
+__all__ = ["NothingToLearn", "Visits", "visited"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -41,6 +41,10 @@ WAITING, HELD_BYTES = 4_096, 1 << 27
 """Open decisions of the pinned world that are tried together, and the memory that they take."""
 LEAVE = -2
 """In place of a slice: the episode goes on as it is."""
+
+
+class NothingToLearn(ValueError):
+    """No decision was looked into."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ def visited(
 def _visits(scenario: Scenario, found: Sequence[_Tried], played: int) -> Visits:
     """What was tried in a scenario. Raises ValueError if it is nothing."""
     if not found:
-        raise ValueError("decisions: expected a greater share: none was looked into")
+        raise NothingToLearn("decisions: expected a greater share: none was looked into")
     tried = _Tried(*(np.concatenate(part) for part in zip(*found, strict=True)))
     unit = tried.slices
     if scenario.kind.independent:

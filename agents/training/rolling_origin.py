@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from failgym.agents.counterfactual.visits import NothingToLearn
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.baselines import REGISTRY
@@ -26,7 +27,9 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.folds import Folds
 from failgym.evaluation.ledger import Run
+from failgym.evaluation.room import NothingToGain
 from failgym.evaluation.verdict import Verdict, verdict_on
+from failgym.worlds.build import build_world
 from failgym.worlds.forecast import PREDICTORS
 from failgym.worlds.settings.source import generated
 from failgym.worlds.settings.splitting import FOLDS
@@ -142,7 +145,7 @@ def agent_of_fold(
         return None
     try:
         return load_agent(trained(fold, out / FOLDER.format(number)).policy)
-    except NoneAcceptable:
+    except (NoneAcceptable, NothingToGain, NothingToLearn):
         return None
     except ValueError as error:
         raise ValueError(f"fold {number}: {error}") from error
@@ -162,8 +165,9 @@ def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
 
 
 def _teaches(fold: Scenario) -> bool:
-    """Is there anything to gain where an agent of the past would be chosen?"""
+    """Is there anything to learn from, and to gain where an agent of the past would be chosen?"""
     try:
+        build_world(fold.override(split="fit"))
         Anchors.of(fold, split="validation").check_room()
     except ValueError:
         return False

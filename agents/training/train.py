@@ -255,8 +255,9 @@ def _rolling(
     if not resume:
         run.begin(command)
     trained = partial(run.trained, progress=progress)
-    with _discarded(None if resume else folder):
-        result = trained(run.given, folder.path / WHOLE)
+    whole = folder.path / WHOLE
+    with _discarded(None if resume else folder, unless=whole):
+        result = trained(run.given, whole)
     verdict = rolled(run.scenario, places, folder.path, trained, settings.threads)
     with replacing(folder.best) as partial_file:
         shutil.copyfile(result.policy, partial_file)
@@ -361,12 +362,17 @@ def _steps(given: int | None, settings: Settings) -> int:
 
 
 @contextmanager
-def _discarded(folder: RunFolder | None) -> Generator[None]:
-    """Leave nothing of a run that turns out to be none while it is prepared."""
+def _discarded(folder: RunFolder | None, *, unless: Path | None = None) -> Generator[None]:
+    """Leave nothing of a run that turns out to be none while it is prepared.
+
+    Args:
+        folder: of the run; None: it was there before, and stays.
+        unless: a folder within it; once it is there, something was learned, and all stays.
+    """
     try:
         yield
     except (ValueError, TypeError, MemoryError, OSError, RuntimeError):
-        if folder is not None:
+        if folder is not None and not (unless is not None and unless.exists()):
             folder.discard()
         raise
 

@@ -2,18 +2,20 @@
 
 A policy is advised if the interval of its saving lies above 0, wide enough for all candidates at
 once (`failgym.evaluation.verdict`); of several the one whose interval lies highest. Where perfect
-knowledge would hardly save anything, nothing is advised.
+knowledge would hardly save anything, nothing is advised, nor if the policy loses where tasks share
+the record's own machines.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from failgym.assessment.closed_loop import ClosedLoop
 from failgym.assessment.judging import Judged
-from failgym.assessment.measures import MEASURES
+from failgym.assessment.measures import MEASURES, TOGETHER
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 from failgym.vocabulary import HOUR
@@ -21,12 +23,18 @@ from failgym.vocabulary import HOUR
 __all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours", "with_closed_loop"]
 
 MOSTLY = 0.5
-"""Share of a saving that rests on drawn attempts above which it is said first."""
+"""Share of a saving that rests on drawn attempts above which it is said right behind the saving."""
 LEAST_UNITS = 20
 """Blocks of jobs that must have been seen for anything to be advised (chosen): of fewer, how much
 they differ is hardly known."""
 FEW_LINES = 3
 MADE = ("tuned", "learned")
+KILLING = ("kill", TOGETHER)
+"""Measures that stop tasks."""
+_UNWANTED = (
+    "A task that ran into its time limit or was cancelled counts as one that led to nothing. The"
+    " record cannot tell whether it had saved what it did: if such tasks are wanted, less is saved."
+)
 _KEEP = "Keep things as they are"
 
 
@@ -50,6 +58,8 @@ def advice_of(
     unjudged: Mapping[str, str],
     period: str,
     left_out: Sequence[str] = (),
+    *,
+    record_jobs: int,
 ) -> Advice:
     """What to do.
 
@@ -59,6 +69,7 @@ def advice_of(
         unjudged: measure -> why it cannot be judged.
         period: what savings are counted by, "week" say.
         left_out: what could not be tried, a sentence each.
+        record_jobs: of the whole record: only some of them are judged.
     """
     beside = _unjudged(unjudged)
     worth = {room.measure for room in rooms if room.share >= LEAST_ROOM}
@@ -68,8 +79,8 @@ def advice_of(
     if not rules:
         most = max(rooms, key=lambda room: room.hours)
         text = (
-            f"At most {shown_hours(most.hours)} of {shown_hours(most.spent)} machine-hours could"
-            f" have been saved on the later half of the record, {100 * most.share:.1f} %"
+            f"At most {shown_hours(most.hours)} machine-hours could have been saved net on the"
+            f" later half of the record, which used {shown_hours(most.whole)}"
         )
         tried = "; no rule that was asked for could be played." if left_out else "."
         return Advice(
@@ -85,28 +96,39 @@ def advice_of(
     good = [each for each in rules if _surely_saves(each)]
     if good:
         best = max(good, key=lambda each: each.low or 0.0)
+        saved, *more = _saved(best)
+        drawn = (_drawn(best),) if best.drawn is not None and best.drawn > MOSTLY else ()
         return Advice(
             "adopt",
             f"Adopt the rule {best.policy} ({_measure(best, rooms)}).",
-            (*_saved(best), *_reservations(best, period), *_does(best), *beside),
+            (saved, *drawn, *more, *_reservations(best, period), *_does(best), *beside),
             *(best.policy, best.measure, best.forecast),
         )
     acting = [each for each in rules if each.acts]
     if not acting:
         return Advice("keep", f"{_KEEP}: no rule ever acts on this record.", beside)
-    best = max(acting, key=lambda each: each.saved)
-    evidence = (*_unsure(best, rooms), *beside)
-    return Advice("keep", f"{_KEEP}: no rule surely saves anything.", evidence)
+    almost = [each for each in acting if each.verdict.answer == "adopt"]
+    if almost:
+        best = max(almost, key=lambda each: each.low or 0.0)
+        why = "whether a rule saves anything depends on what a task is worth"
+        if best.verdict.units < LEAST_UNITS:
+            why = "too few jobs were seen to trust a rule"
+    else:
+        best, why = max(acting, key=lambda each: each.saved), "no rule surely saves anything"
+    return Advice("keep", f"{_KEEP}: {why}.", (*_unsure(best, rooms, record_jobs), *beside))
 
 
-def with_closed_loop(advice: Advice, closed: ClosedLoop, as_recorded: float) -> Advice:
+def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
     """The same, and what becomes of the saving where tasks share the record's own machines.
+
+    A policy that loses there is not advised.
 
     Args:
         advice: to adopt a policy.
         closed: what it does there.
-        as_recorded: what it saves a task where all else stays as recorded [machine-h].
+        best: the policy, as it was judged where all else stays as recorded.
     """
+    as_recorded = best.saved / max(best.tasks, 1)
     if closed.why_not is not None:
         text = (
             "How much of this is left where tasks wait for each other on your machines cannot be"
@@ -124,11 +146,14 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, as_recorded: float) -> 
         waits = shown_hours(abs(closed.completion_hours) / closed.tasks)
         text = (
             f"Played on the record's own machines, where tasks wait for each other, it {does}"
-            f" machine-hours net a task (as recorded {shown_hours(as_recorded)} a task on the later"
+            f" machine-hours net a task (as recorded {shown_hours(as_recorded)} a task of the later"
             f" half), and it takes {waits} hours {sooner} a task until all are done:"
             f" {_stretches(closed)}."
         )
     first, *rest = advice.evidence
+    if closed.why_not is None and closed.saved < 0.0:
+        why = f"the rule {best.policy} loses where tasks wait for each other on your machines"
+        return Advice("keep", f"{_KEEP}: {why}.", (text, first, *rest))
     return replace(advice, evidence=(first, text, *rest))
 
 
@@ -169,7 +194,7 @@ def _nothing(rooms: Sequence[MeasureRoom]) -> str:
     most = max(rooms, key=lambda room: room.share)
     return (
         f"{_KEEP}: there is nothing to gain. Somebody who knew all fates would save"
-        f" {100 * max(most.share, 0.0):.2f} % of the machine-time."
+        f" {100 * max(most.of_whole, 0.0):.2f} % of the machine-time."
     )
 
 
@@ -219,16 +244,21 @@ def _apart(best: Judged) -> str:
 
 def _reservations(best: Judged, period: str) -> tuple[str, ...]:
     found: list[str] = []
+    if best.by_fold and best.by_fold[-1] < 0.0:
+        lost = shown_hours(-best.by_fold[-1])
+        found.append(f"In the latest of the folds it loses {lost} machine-hours.")
     if best.losing:
         found.append(
             f"It loses in {best.losing} of {best.periods} {period}s,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     found += _one_block(best)
+    if best.machine_hours > 0.0 and best.measure in KILLING:
+        found.append(_UNWANTED)
     if best.forfeited > 0 and len(set(best.at_values.values())) == 1:
         found.append("Tasks that do not finish are counted as worth nothing here: --task-value 0.")
-    if best.drawn is not None and best.drawn > MOSTLY:
-        found.append(_drawn(best))
+    if best.forecast != "none":
+        found.append("It is to be shown forecasts that are learned from the past, as it was here.")
     if best.kind in MADE:
         found.append(
             "What is written to be used is made in the same way from the whole record; how well it"
@@ -255,11 +285,11 @@ def _drawn(best: Judged) -> str:
     share = 100.0 * (best.drawn or 0.0)
     return (
         f"{share:.0f} % of this rests on attempts that the record does not hold, and that were"
-        " drawn after those that it holds."
+        " drawn after those that it holds; the interval says nothing of that."
     )
 
 
-def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
+def _unsure(best: Judged, rooms: Sequence[MeasureRoom], record_jobs: int) -> tuple[str, ...]:
     name = f"the rule {best.policy} ({_title(best, rooms)})"
     if best.low is None or best.high is None:
         interval = "too few jobs decide for an interval"
@@ -290,8 +320,8 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom]) -> tuple[str, ...]:
             " what a task is worth decides."
         )
     elif best.verdict.more is not None:
-        members = "jobs" if "job" in best.verdict.unit else "slices"
-        found.append(f"{text}; about {best.verdict.more:,} more {members} like these would decide.")
+        more = math.ceil(best.verdict.more * max(record_jobs / best.verdict.members, 1.0))
+        found.append(f"{text}; a record with about {more:,} more jobs would decide.")
     else:
         found.append(f"{text}.")
     found.append(f"{_apart(best)}.")

@@ -38,8 +38,8 @@ from failgym.assessment.measures import (
 )
 from failgym.assessment.room import MeasureRoom, room_of
 from failgym.assessment.work_folder import Played, WorkFolder
-from failgym.baselines import Heuristic
-from failgym.baselines.stored import save_heuristic
+from failgym.baselines import STORABLE, Heuristic
+from failgym.baselines.stored import parameters, save_heuristic
 from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.traces import Trace
@@ -68,10 +68,15 @@ class Candidate:
 
     @property
     def about(self) -> str:
-        """What it does: the first sentence of what its class says of itself."""
-        kind = type(self.rule or self.who)
+        """What it does: the first sentence of what its class says of itself, and its parameters."""
+        rule = self.rule or self.who
+        kind = type(rule)
         text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-        return "" if text.startswith(kind.__name__) else text
+        text = "" if text.startswith(kind.__name__) else text
+        if not isinstance(self.who, Heuristic):  # who makes one finds parameters for each fold
+            return text
+        given = ", ".join(f"{name} {value}" for name, value in parameters(self.who).items())
+        return f"{text} Its parameters: {given}.".strip() if given else text
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path | None:
         """Write what would be used from now on to a file that ``--policy`` takes.
@@ -89,11 +94,16 @@ class Candidate:
         """
         if not isinstance(self.who, Policy):
             return self.who.save(scenario, folder, path)
-        if not isinstance(self.who, Heuristic):
+        if not isinstance(self.who, Heuristic) or not self._storable(self.who):
             return None
         file = path.with_suffix(".json")
         save_heuristic(self.who, file, about={"env": scenario.name})
         return file
+
+    @staticmethod
+    def _storable(rule: Heuristic) -> bool:
+        """Would a file that names the rule be read as this very class?"""
+        return STORABLE.get(rule.name) is type(rule)
 
     def plays_in(self, course: Course, name: str) -> bool:
         """Can it do anything under a measure?"""
@@ -121,7 +131,8 @@ class Assessment:
     """what was asked for and could not be done, a sentence each"""
     advice: Advice | None = None
     closed: ClosedLoop | None = None
-    """the policy that is advised, on the record's own machines; None if none is advised"""
+    """the policy that is advised, or would be if it did not lose there, on the record's own
+    machines; None if there is none"""
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     """step -> how long it took [s]"""
 
@@ -180,14 +191,15 @@ def assess(
         before.all_done(able, shown, workers, step)
     rooms = state.run(able, shown, why_not)
     results = state.judge()
-    advice = advice_of(rooms, results, why_not, found.period, state.left_out)
+    advice = advice_of(
+        rooms, results, why_not, found.period, state.left_out, record_jobs=found.jobs
+    )
     closed = None
     if advice.policy is not None:
         with clock("own machines"):
             closed = state.closed(trace, advice, rooms)
         best = next(each for each in results if _is_of(advice, each))
-        tasks = next(room.tasks for room in rooms if room.measure == best.measure)
-        advice = with_closed_loop(advice, closed, best.saved / tasks)
+        advice = with_closed_loop(advice, closed, best)
     return Assessment(
         trace=name,
         happened=found,

@@ -19,7 +19,17 @@ from failgym.traces import Trace
 from failgym.traces.machine_time import attempt_times, fate_known
 from failgym.vocabulary import HOUR, Cause, Outcome
 
-__all__ = ["PERIODS", "Group", "Happened", "Period", "happened", "period_of"]
+__all__ = [
+    "PERIODS",
+    "Group",
+    "Happened",
+    "Period",
+    "happened",
+    "known_hours",
+    "period_of",
+    "restarted",
+    "restarts",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,8 +38,10 @@ Bools = npt.NDArray[np.bool_]
 LISTED = 10
 """Jobs, users and applications that are listed."""
 DAY, WEEK = 24 * HOUR, 7 * 24 * HOUR
-PERIODS = {"week": WEEK, "day": DAY, "hour": HOUR}
+PERIODS = {"year": 365 * DAY, "week": WEEK, "day": DAY, "hour": HOUR}
 """Stretches of time that a record is cut into [ms], the longest first."""
+MOST_WEEKS = 520
+"""Of longer records years are shown: more columns than that nobody reads."""
 LEAST_PERIODS = 4
 """A record is cut into the longest stretches of which it has so many."""
 
@@ -160,10 +172,12 @@ class Happened:
 def period_of(span: int) -> str:
     """What stretches a record of this length [ms] is cut into.
 
-    >>> period_of(40 * DAY), period_of(6 * DAY), period_of(13 * HOUR)
-    ('week', 'day', 'hour')
+    >>> period_of(4_000 * DAY), period_of(40 * DAY), period_of(6 * DAY), period_of(13 * HOUR)
+    ('year', 'week', 'day', 'hour')
     """
-    for name, length in PERIODS.items():
+    if span > MOST_WEEKS * WEEK:
+        return "year"
+    for name, length in list(PERIODS.items())[1:]:
         if span >= LEAST_PERIODS * length:
             return name
     return "hour"
@@ -210,10 +224,22 @@ def happened(trace: Trace) -> Happened:
 
 def restarts(trace: Trace, after: tuple[Outcome, ...] = tuple(Outcome)) -> int:
     """Attempts that ran after one of the same task that ended so, and did not finish it."""
+    return len(restarted(trace, after))
+
+
+def restarted(trace: Trace, after: tuple[Outcome, ...] = tuple(Outcome)) -> Ints:
+    """The job of each of these attempts, [restarts]."""
     task, outcome = trace.column("attempts", "task"), trace.column("attempts", "outcome")
     ran = trace.present("attempts", "start")
     ended = np.isin(outcome, [int(each) for each in after if each != Outcome.FINISH])
-    return int(((task[1:] == task[:-1]) & ended[:-1] & ran[1:]).sum())
+    again = (task[1:] == task[:-1]) & ended[:-1] & ran[1:]
+    return trace.column("tasks", "job")[task[1:][again]]
+
+
+def known_hours(trace: Trace) -> float:
+    """Machine-time of all tasks whose fate is known, useful or wasted [machine-h]."""
+    count = _Count(trace)
+    return float(count.time[count.useful | count.wasted].sum()) / HOUR
 
 
 class _Count:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
+from failgym.assessment.happened import known_hours
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import TASK_VALUE, Measure, mtbf_of
 from failgym.assessment.work_folder import FIGURES, Played, WorkFolder
@@ -31,6 +32,7 @@ from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import Verdict, verdict_on
 from failgym.policy import Policy
 from failgym.traces import Trace
+from failgym.vocabulary import Outcome
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
@@ -64,7 +66,7 @@ WIDEST = 2.0
 """Intervals that hold 0 and are wider, as a multiple of the machine-time of the tasks that are
 asked about, say nothing (chosen). Where a task is worth more than `TASK_VALUE` times its
 machine-time, as much more may be saved and lost, and they may be as much wider."""
-_FORFEITED = TERMS.index("forfeited")
+_FORFEITED, _OVERHEAD = TERMS.index("forfeited"), TERMS.index("overhead")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Course:
     places: tuple[Anchors, ...]
     """replay and the bound on each"""
     skipped: tuple[str, ...]
-    """folds in which nothing is decided, and why, a line each"""
+    """folds in which nothing is decided, or whose past does not tell what another attempt would
+    meet, and why, a line each"""
 
     @classmethod
     def of(cls, measure: Measure, trace: str | Trace, forecast: str, task_value: float) -> Course:
@@ -94,15 +97,19 @@ class Course:
         skipped: list[str] = []
         for fold in range(1, FOLDS + 1):
             try:
-                scenario = with_mtbf(measure.scenario(trace, task_value, fold=fold, **shown))
+                scenario = measure.scenario(trace, task_value, fold=fold, **shown)
+                if (why := _unknown_before(measure, scenario)) is not None:
+                    skipped.append(f"fold {fold}: before it {why}")
+                    continue
+                scenario = with_mtbf(scenario)
                 places.append(Anchors.of(scenario, split="test"))
                 scenarios.append(scenario)
             except ValueError as error:
                 skipped.append(f"fold {fold}: {_why_skipped(error)}")
         if not places:
             raise ValueError(
-                f"nothing is decided in any of the {FOLDS} folds that the later half of the record"
-                f" is cut into; {skipped[0]}"
+                f"none of the {FOLDS} folds that the later half of the record is cut into can be"
+                f" judged; {skipped[0]}"
             )
         return cls(measure, forecast, tuple(scenarios), tuple(places), tuple(skipped))
 
@@ -110,6 +117,13 @@ class Course:
     def folds(self) -> Folds:
         """The folds as one record."""
         return Folds(self.places)
+
+    @cached_property
+    def whole(self) -> Whole:
+        """All that the folds hold, whether the measure is about it or not."""
+        parts = [split_of(each, "test") for each in self.scenarios]
+        known = [int((part.task_outcome != Outcome.CENSORED).sum()) for part in parts]
+        return Whole(sum(known), sum(map(known_hours, parts)))
 
     @cached_property
     def pasts(self) -> tuple[Past | None, ...]:
@@ -131,11 +145,20 @@ class Course:
             submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
             mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
             task_value=self.scenarios[-1].task_value or 0.0,
+            whole=self.whole,
         )
 
     def can_play(self, policy: Policy, name: str) -> bool:
         """Can a policy do something in one of the folds?"""
         return any(_can_play(policy, place, name) for place in self.places)
+
+
+class Whole(NamedTuple):
+    """All tasks of known fate that folds hold."""
+
+    tasks: int
+    hours: float
+    """their machine-time [machine-h]"""
 
 
 @dataclass(frozen=True)
@@ -158,6 +181,7 @@ class Ground:
     """mean time between losses before the last fold [ms]; None where nothing is checkpointed"""
     task_value: float
     """what a task is worth that finishes, as a multiple of its machine-time"""
+    whole: Whole
 
     @property
     def spent(self) -> float:
@@ -184,6 +208,16 @@ def _why_skipped(error: ValueError) -> str:
     """The reason alone: a report has no fields that its reader could set."""
     text = str(error).removeprefix("scenario: ")
     return text.rpartition("; set ")[0] or text
+
+
+def _unknown_before(measure: Measure, scenario: Scenario) -> str | None:
+    """Why what is known before a fold does not tell what the measure is worth; None if it does.
+
+    What a task meets in attempts beyond the record is drawn by laws of that past.
+    """
+    if not (measure.after or measure.parts):
+        return None
+    return measure.why_not(split_of(scenario, "train"))
 
 
 def _past(scenario: Scenario) -> Past | None:
@@ -352,6 +386,8 @@ class Judged:
     decide to tell"""
     without_largest: float
     """net saving without the block of jobs that saves most [machine-h]"""
+    by_fold: tuple[float, ...]
+    """net saving in each fold, in order of time [machine-h]"""
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
@@ -374,7 +410,9 @@ class Judged:
     """net saving, of what was played, if a task is worth so many times as much [machine-h]"""
     acts: bool
     mtbf: int | None = None
-    """what periodic checkpoints go by [ms]; None where nothing is checkpointed"""
+    """what periodic checkpoints go by [ms]; None if it saves nothing"""
+    tasks: int = 0
+    """of known fate that the folds hold, whether the measure is about them or not"""
     about: str = ""
     """what it does, in a sentence"""
     chosen: tuple[str, ...] = ()
@@ -428,6 +466,7 @@ def judged(
         verdict=verdict,
         harm=_chance_of_loss(even, saved) if acts and low is not None else None,
         without_largest=total - max(float(_by_unit(ground, saved).max(initial=0.0)), 0.0),
+        by_fold=_by_fold(ground, saved),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
         periods=len(by_period),
@@ -440,7 +479,8 @@ def judged(
         drawn=moved["moved_by_drawn"] / moved["moved"] if moved["moved"] > 0.0 else None,
         at_values={f"{factor:g}": total + (factor - 1.0) * forfeited_value for factor in VALUES},
         acts=acts,
-        mtbf=ground.mtbf,
+        mtbf=ground.mtbf if by_term[:, _OVERHEAD].any() else None,
+        tasks=ground.whole.tasks,
         about=about,
         chosen=chosen,
     )
@@ -460,6 +500,12 @@ def _interval(verdict: Verdict, ground: Ground) -> tuple[float | None, float | N
 def acted(ground: Ground, played: Played) -> bool:
     """Did a policy ever change what happens?"""
     return bool((played.terms != ground.replay).any())
+
+
+def _by_fold(ground: Ground, values: Floats) -> tuple[float, ...]:
+    """Sums over each fold."""
+    ends = np.cumsum(ground.rows)[:-1]
+    return tuple(float(part.sum()) for part in np.split(values, ends))
 
 
 def _by_unit(ground: Ground, values: Floats) -> Floats:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from failgym.assessment.happened import restarts
+from failgym.assessment.happened import restarted
+from failgym.continued import LEAST_JOBS, LEAST_ROWS
 from failgym.envs import Scenario, resolve
 from failgym.traces import Trace
 from failgym.vocabulary import Cause, Outcome
@@ -23,8 +24,9 @@ __all__ = ["MEASURES", "TOGETHER", "Measure", "together", "unjudged"]
 
 TASK_VALUE = 4.0
 """What a task is worth that finishes, as a multiple of its machine-time; as in the environments."""
-FEW = 30
-"""Restarts that a record must hold for what comes after a failure to be known (chosen)."""
+FEW, FEW_JOBS = LEAST_ROWS, LEAST_JOBS
+"""Restarts that a record must hold, and jobs that they are of, for what comes after a failure to be
+known: of fewer the laws of attempts that are drawn know nothing."""
 TOGETHER: Final = "together"
 _UNPRICED: Final = {"weight_completion": 0.0, "waiting_price": None}
 _AFTER_FAILURES, _AFTER_LOSSES = (Outcome.FAIL,), (Outcome.FAIL, Outcome.EVICT, Outcome.LOST)
@@ -44,6 +46,10 @@ class Measure:
     """fields of its scenario that are other"""
     after: tuple[Outcome, ...] = ()
     """the record must hold `FEW` restarts after attempts that ended so"""
+    loses: bool = False
+    """must an attempt have been lost to the system?"""
+    parts: tuple[Measure, ...] = ()
+    """of `together`: the measures that it is made of, all of which must be judged"""
 
     def scenario(
         self, trace: str | Trace, task_value: float = TASK_VALUE, **fields: Any
@@ -57,13 +63,26 @@ class Measure:
         return resolve(self.env).override(trace=trace, slice_tasks=1, **given)
 
     def why_not(self, trace: Trace) -> str | None:
-        """Why a record cannot tell what the measure would be worth; None if it can."""
-        if self.after and restarts(trace, self.after) < FEW:
+        """Why a record cannot tell what the measure would be worth; None if it can.
+
+        Args:
+            trace: the record, or what is known of it before a fold.
+        """
+        for part in self.parts:
+            if (why := part.why_not(trace)) is not None:
+                return why
+        jobs = restarted(trace, self.after) if self.after else None
+        if jobs is not None and len(jobs) < FEW:
             return (
                 f"fewer than {FEW} restarts of failed tasks are recorded, so nobody knows what"
                 " would have come of another attempt"
             )
-        if self.name == "checkpoint" and not _losses(trace):
+        if jobs is not None and len(np.unique(jobs)) < FEW_JOBS:
+            return (
+                f"restarts of failed tasks of fewer than {FEW_JOBS} jobs are recorded, so nobody"
+                " knows what would have come of another attempt"
+            )
+        if self.loses and not _losses(trace):
             return "no attempt is known to have been lost to the system"
         return None
 
@@ -87,7 +106,13 @@ MEASURES: Final[dict[str, Measure]] = {
             {**_RERUN, "give_up": False, "retry": False},
             _AFTER_FAILURES,
         ),
-        Measure("checkpoint", "save the progress of tasks", "Checkpoint-v1", {}, _AFTER_LOSSES),
+        Measure(
+            "checkpoint",
+            "save the progress of tasks",
+            "Checkpoint-v1",
+            after=_AFTER_LOSSES,
+            loses=True,
+        ),
     )
 }
 """By name, in the order of the report."""
@@ -107,7 +132,7 @@ def together(measures: Sequence[Measure]) -> Measure:
     }
     if "checkpoint" in names:
         changes |= {name: getattr(saves, name) for name in ("checkpoint_cost", "restore_cost")}
-    return Measure(TOGETHER, "all of these at once", "Cloning-v1", changes)
+    return Measure(TOGETHER, "all of these at once", "Cloning-v1", changes, parts=tuple(measures))
 
 
 def unjudged(trace: Trace, measures: Sequence[Measure]) -> dict[str, str]:

@@ -19,7 +19,7 @@ OTHER_VALUES = tuple(f"{factor:g}" for factor in VALUES if factor != 1.0)
 """Factors of the value of a task that savings are shown at beside."""
 WIDE = 5
 """Columns from above which each row of a table is a list of its own on a phone."""
-MONEY = 5
+MONEY = 6
 """Column of the table of rooms that needs a price."""
 OWN = 3
 """Column of the table of groups that says how much of their own machine-time they wasted."""
@@ -73,7 +73,7 @@ def _header(found: Assessment) -> str:
 
 def _span(what: Happened) -> str:
     begin = _date(what, 0)
-    return what.length if begin is None else f"{what.length} from {begin:%Y-%m-%d}"
+    return what.length if begin is None else f"{what.length} from {begin:%Y-%m-%d} (UTC)"
 
 
 def _date(what: Happened, number: int) -> datetime | None:
@@ -116,8 +116,8 @@ def _tiles(found: Assessment) -> str:
         tiles.append(
             (
                 f"{shown_hours(most.hours)} h",
-                f"or {_percent(most.share)} of what tasks of the later half used could have been"
-                " saved there at most, net, by somebody who knew how every task ends"
+                f"or {_percent(most.of_whole)} of the machine-time of the later half could have"
+                " been saved there at most, net, by somebody who knew how every task ends"
                 f"{_worth(found, most.machine_hours)}",
             )
         )
@@ -284,6 +284,7 @@ def _rooms(found: Assessment) -> str:
             shown_hours(room.spent),
             shown_hours(room.hours),
             _percent(room.share),
+            _percent(room.of_whole),
             shown_hours(room.machine_hours),
             _money(found, room.machine_hours),
             _signed(room.completion_hours),
@@ -295,6 +296,7 @@ def _rooms(found: Assessment) -> str:
     ]
     head = (
         *("measure", "machine-time of these tasks [h]", "net [h]", "of that machine-time"),
+        "of all of the later half",
         *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
         *("in the largest job", "jobs that hold half", "in short"),
     )
@@ -302,9 +304,20 @@ def _rooms(found: Assessment) -> str:
     return (
         "<section><h2>What could have been saved at most</h2>"
         "<p>By somebody who knew how every task ends, on the tasks of the later half of the record"
-        " that the measure is about. No rule can save more than this, and none knows as much.</p>"
+        " that the measure is about. No rule can save more than this, and none knows as much."
+        f"{_unproven(found)}</p>"
         + _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
         + "</section>"
+    )
+
+
+def _unproven(found: Assessment) -> str:
+    """Of how many tasks the search was cut short; "" of none."""
+    most = max(room.unproven for room in found.rooms)
+    if not most:
+        return ""
+    return (
+        f" Of {most:,} tasks the search for the cheapest way was cut short: more may be possible."
     )
 
 
@@ -382,7 +395,7 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         _signed(each.saved),
         interval,
         _percent(each.share),
-        "too few jobs" if each.harm is None else _percent(each.harm),
+        _chance(each.harm),
         f"{_signed(each.worst)} ({each.losing} of {each.periods})",
         ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
@@ -393,9 +406,18 @@ def _row(found: Assessment, each: Judged) -> list[str]:
     ]
 
 
+def _chance(harm: float | None) -> str:
+    """The chance of harm, which resampling tells to a tenth of a per cent."""
+    if harm is None:
+        return "too few jobs"
+    return _percent(harm) if harm >= 0.0005 else "below 0.1 %"
+
+
 def _limits(found: Assessment) -> str:
     silent = [escape(each) for each in (*found.happened.silent, *found.left_out)]
     always = [
+        "Whether somebody wanted what a task did that ran into its time limit or was cancelled: it"
+        " counts as one that led to nothing.",
         "In the tables everything else stays as recorded: that others would start earlier on"
         " machines that become free is not counted, nor that users would behave otherwise.",
         "What a task would have met in attempts that the record does not hold is drawn once, after"
@@ -452,7 +474,7 @@ def _worth(found: Assessment, hours: float) -> str:
 
 
 def _money(found: Assessment, hours: float) -> str:
-    return "" if found.price is None else f"{found.price * hours:,.0f}"
+    return "" if found.price is None else f"{round(found.price * hours):,}"
 
 
 def _percent(share: float) -> str:

@@ -36,6 +36,9 @@ class MeasureRoom:
     """machine-time of the tasks that are asked about [machine-h]"""
     share: float
     """net, of that"""
+    whole: float
+    """machine-time of all tasks of known fate there, whether the measure is about them or not
+    [machine-h]"""
     tasks: int
     unit: str
     """"job" or "slice" """
@@ -46,6 +49,13 @@ class MeasureRoom:
     """the same of the top 1 % of jobs"""
     half: int
     """so many jobs hold half of it"""
+    unproven: int = 0
+    """tasks of which only the cheapest plan that was found is known: the search was cut short"""
+
+    @property
+    def of_whole(self) -> float:
+        """What can be saved, as a share of the machine-time of all these tasks."""
+        return self.hours / self.whole if self.whole > 0.0 else 0.0
 
     @property
     def says(self) -> str:
@@ -87,10 +97,12 @@ def room_of(course: Course) -> MeasureRoom:
         completion_hours=sum(map(_completion_hours, course.places)),
         spent=spent,
         share=net / spent if spent > 0.0 else 0.0,
+        whole=course.whole.hours,
         tasks=len(evidence.replay),
         unit=stakes.name,
         units=len(stakes.possible),
         largest=stakes.stake_of_top(1),
         top=stakes.stake_of_top(stakes.top_count),
         half=int((held < held[-1] / 2.0).sum()) + 1 if held[-1] > 0.0 else 0,
+        unproven=sum(place.unproven for place in course.places),
     )

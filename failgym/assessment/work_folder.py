@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.files import replacing
-from failgym.sources import code_hash
+from failgym.workers.at_node import same_results
 
 __all__ = ["FIGURES", "Played", "WorkFolder"]
 
@@ -48,6 +48,8 @@ class Played:
     """folds that replay played, since nothing could be made of their past, and why"""
 
 
+PACKAGES = ("numba", "numpy", "optuna", "scikit-learn", "torch", "xgboost", "xgboost-cpu")
+"""Their versions decide what is tuned, learned and played."""
 _COLUMNS = tuple(each.name for each in fields(Played))
 
 
@@ -56,7 +58,7 @@ class WorkFolder:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._code = code_hash()
+        self._code = same_results(PACKAGES)
 
     def played(self, key: dict[str, Any], play: Callable[[], Played]) -> Played:
         """What was found of a key, or is found now.

@@ -77,7 +77,10 @@ Measures = Annotated[
 ]
 Price = Annotated[
     str | None,
-    typer.Option(metavar="AMOUNT[CURRENCY]", help="Price of a machine-hour, such as 0.9EUR."),
+    typer.Option(
+        metavar="AMOUNT[CURRENCY]",
+        help="Price of a machine-hour, such as 0.9EUR: of one processor, where a log counts these.",
+    ),
 ]
 TaskValue = Annotated[
     float,
@@ -176,6 +179,8 @@ def assess(
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
     if file is not None:
         print_line(f"written to {file}")
+    elif found.advice is not None and found.advice.policy is not None:
+        print_line(f"{found.advice.policy}: no file is written, since its code is your own")
 
 
 def _write(found: Assessment, out: Path) -> None:
@@ -231,11 +236,11 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
             more = {LEARNED: Candidate(Learned(), LEARNED, LEARNED)}
         elif Path(spec).is_dir():
             more = _of_folder(Path(spec))
-            for name in more:
-                if name in found:
-                    raise _same_name(spec, name)
         else:
             more = {spec: Candidate(load_policy(spec), "given", _key(spec))}
+        for name, one in more.items():
+            if name in found and (one.key is None or found[name].key != one.key):
+                raise _same_name(spec, name)
         found |= more
     return found
 
@@ -378,7 +383,7 @@ def _silent(text: str) -> None:
 
 
 def _print(found: Assessment) -> None:
-    """The report in ten lines, with hours as the page shows them."""
+    """The report in ten lines at most, with hours as the page shows them."""
     from failgym.assessment.advice import shown_hours
 
     what, advice = found.happened, found.advice
@@ -394,15 +399,18 @@ def _print(found: Assessment) -> None:
     if what.causes:
         cause = what.causes[0]
         print_line(f"wasted most because {cause.name}: {shown_hours(cause.hours)} h")
-    for room in found.rooms:
+    rooms = sorted(found.rooms, key=lambda room: -room.hours)
+    for room in rooms[:1]:
         money = ""
         if found.price is not None:
-            worth = f"{found.price * room.machine_hours:,.0f} {found.currency}".strip()
+            worth = f"{round(found.price * room.machine_hours):,} {found.currency}".strip()
             money = f"; {shown_hours(room.machine_hours)} h of machine-time alone, {worth}"
         print_line(
             f"{room.measure}: could have saved {shown_hours(room.hours)} h net at most"
-            f" ({100 * room.share:.1f} %{money}): {room.says}"
+            f" ({100 * room.of_whole:.1f} % of the machine-time{money}): {room.says}"
         )
+    if others := [f"{room.measure} {shown_hours(room.hours)} h" for room in rooms[1:]]:
+        print_line(f"with other measures: {', '.join(others)}")
     for line in (advice.text, *advice.evidence[:SAID]):
         print_line(line)
     for line in found.left_out[:1]:

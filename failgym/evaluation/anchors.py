@@ -23,7 +23,7 @@ from failgym.evaluation.oracle.oracle import oracle_run
 from failgym.evaluation.oracle.search import Effort
 from failgym.evaluation.progress import Advance, progress_bar, silent
 from failgym.evaluation.result import Evaluation
-from failgym.evaluation.room import Room, spent_by
+from failgym.evaluation.room import NothingToGain, Room, spent_by
 from failgym.evaluation.runner import LANES, run_policy
 from failgym.evaluation.savings import Replayed
 from failgym.vocabulary import HOUR
@@ -149,9 +149,9 @@ class Anchors:
         return Room(cost, float(self.replay.costs.sum()), float(self.spent.sum()), hours)
 
     def check_room(self) -> None:
-        """Raise ValueError if there is nothing to gain: no score would tell policies apart."""
+        """Raise `NothingToGain` if there is nothing: no score would tell policies apart."""
         if (reason := self.room.reason) is not None:
-            raise ValueError(f"{self.scenario.name}, {self.scenario.split} split: {reason}")
+            raise NothingToGain(f"{self.scenario.name}, {self.scenario.split} split: {reason}")
 
     @property
     def bound_name(self) -> str:

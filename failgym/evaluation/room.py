@@ -33,6 +33,7 @@ __all__ = [
     "LITTLE_ROOM",
     "MARK",
     "NOTHING",
+    "NothingToGain",
     "Room",
     "enough_room",
     "said_of_room",
@@ -55,6 +56,10 @@ SPENDS, COSTS = "what replay spends", "what replay costs"
 """What shares of the room are shown of: the first decides whether there is a score."""
 
 _COMPLETION = TERMS.index("completion")
+
+
+class NothingToGain(ValueError):
+    """The bound saves next to nothing: there is no score."""
 
 
 @dataclass(frozen=True)

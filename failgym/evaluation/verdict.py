@@ -63,9 +63,9 @@ class Verdict:
     """the smallest score that would have been told from 0, of an agent that varies as this one: how
     far the interval reaches down"""
     more: int | None
-    """jobs, or slices, beside these that would be needed if the score stays what it is, since an
-    interval shrinks with one over the root of their number; None if the score is not above 0, or
-    nobody can have so many"""
+    """jobs, or slices, to judge on beside these that would be needed if the score stays what it is,
+    since an interval shrinks with one over the root of their number; None if the score is not above
+    0, or nobody can have so many. A record needs more: only a part of it is judged on"""
     folds: int | None = None
     """by time, each judged by an agent of its own past (`training.rolling_origin`); None: the agent
     was judged on the validation split"""
@@ -94,7 +94,7 @@ class Verdict:
         text = f"no evidence: keep replay; {found}; for an agent like this no score {least}can be"
         text += " told from 0"
         if self.more is not None:
-            text += f"; about {self.more:,} more {self._members} would decide"
+            text += f"; about {self.more:,} more {self._members} to judge on would decide"
         return text
 
     @property
@@ -156,7 +156,7 @@ def verdict_on(
     more = None
     if answer == "no evidence" and score > 0.0 >= low:
         wanted = members * ((score - low) / score) ** 2 - members
-        more = math.ceil(wanted) if wanted < LARGEST else None
+        more = max(math.ceil(wanted), 1) if wanted < LARGEST else None
     return Verdict(
         answer=answer,
         acts=acts,

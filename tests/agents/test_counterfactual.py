@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 pytest.importorskip("stable_baselines3")
+from failgym import metrics
 from failgym.agents.counterfactual.choosing import false_kills_per_job, mean_of_worst
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
 from failgym.agents.counterfactual.learners import Learner, Networks, Trees
@@ -404,6 +405,12 @@ def test_the_worst_jobs_are_those_that_lose_most() -> None:
     assert half == pytest.approx((saved[0] + saved[1] / 2) / 1.5)
     assert killed > 10
     assert false_kills_per_job(anchors, runs) == pytest.approx(killed / len(saved))
+    drawn = [Anchors.of(each.scenario, episodes=100, seed=1) for each in anchors]
+    some = [each.run(REGISTRY["blind_kill"]()) for each in drawn]
+    found = [metrics.false_kills(run.outcomes) for run in some]
+    asked = [len(run.outcomes["task"]) for run in runs]
+    wanted = sum(count * all_of / 100 for count, all_of in zip(found, asked, strict=True))
+    assert false_kills_per_job(drawn, some) == pytest.approx(wanted / len(saved))
 
 
 @pytest.mark.parametrize("split", ["train", "fit", "validation", "test"])

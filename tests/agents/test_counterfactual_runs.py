@@ -17,7 +17,7 @@ from failgym import evaluate
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
-from failgym.agents.counterfactual.situations import scenarios_of
+from failgym.agents.counterfactual.situations import fields_shown, scenarios_of
 from failgym.agents.counterfactual.visits import visited
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
@@ -77,6 +77,16 @@ def test_an_agent_meets_every_situation_and_is_shown_what_varies_in_any(tmp_path
     shown = [set(load_agent(one.policy).manifest.fields) for one in (only, both)]
     assert "confidence_finish" in shown[1] - shown[0]
     assert shown[0] < shown[1]
+
+
+def test_what_differs_between_situations_is_shown() -> None:
+    """In each of them it is the same in all decisions."""
+    plain = resolve("failgym/Checkpoint-v1")
+    dear = plain.override(checkpoint_cost=30_000)
+    before = fields_shown("varying", [plain, plain], ())
+    shown = fields_shown("varying", [plain, dear], ())
+    assert set(shown) - set(before) == {"checkpoint_cost"}
+    assert fields_shown("varying", [plain, dear], ["checkpoint_cost"]) == before
 
 
 def test_situations_of_a_record_are_refused(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from failgym.agents import TrainingSettings, load_agent, train
+from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.rolling_origin import fold_of
 from failgym.cli import run
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score
+from failgym.evaluation.room import NothingToGain
 from failgym.evaluation.verdict import RESAMPLES
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
@@ -28,6 +30,8 @@ from tests.envs.worlds import small
 
 HYPER: dict[str, Any] = {"trees": 8, "depth": 2, "caution": [1.0], "traces": 1, "decisions": 0.5}
 SETTINGS = TrainingSettings("counterfactual", hyper=HYPER, rolling=True)
+DRAWN = 300
+"""Slices, of more in each past."""
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +128,34 @@ def test_where_all_agents_kill_too_often_replay_plays(scenario: Any, tmp_path: P
     assert len(kept) == learned < 5
     assert max(kept, default=0.0) <= most
     assert f"played by an agent of its past ({learned} of them learned" in result.verdict.text
+
+
+def test_what_fails_after_something_was_learned_can_be_gone_on_with(
+    scenario: Any, tmp_path: Path
+) -> None:
+    """No agent is harmless enough: the same is said when the run is gone on with."""
+    hyper = {**HYPER, "false_kills": 0.0, "caution": [0.0]}
+    for resume in (False, True):
+        with pytest.raises(NoneAcceptable, match="false_kills"):
+            train(scenario, tmp_path / "run", replace(SETTINGS, hyper=hyper), resume=resume)
+    assert (tmp_path / "run" / "whole").is_dir()
+
+
+def test_where_the_slices_of_a_past_hold_nothing_to_gain_replay_plays(
+    monkeypatch: pytest.MonkeyPatch, scenario: Any, tmp_path: Path
+) -> None:
+    """All of the past holds something, and what is drawn of it does not."""
+    real = Anchors.check_room
+
+    def of_some(self: Anchors) -> None:
+        if self.scenario.fold and len(self.replay.slices) <= DRAWN:
+            raise NothingToGain("nothing to gain here")
+        real(self)
+
+    monkeypatch.setattr(Anchors, "check_room", of_some)
+    result = train(scenario, tmp_path / "run", replace(SETTINGS, episodes=DRAWN))
+    assert result.verdict is not None
+    assert result.verdict.learned == 0
 
 
 def test_what_knows_the_folds_is_refused_before_anything_is_trained(

@@ -85,6 +85,38 @@ def failing(jobs: int, spared: tuple[int, int]) -> Trace:
     )
 
 
+def in_vain(jobs: int, of_last: int) -> Trace:
+    """Jobs of ten minutes, every second of which fails; of the last so many all fail, are started
+    again and fail again.
+    """
+    number = np.arange(jobs)
+    again = number >= jobs - of_last
+    fails = (number % 2 == 0) | again
+    task = np.sort(np.concatenate([number, number[again]]))
+    first = np.concatenate([[True], task[1:] != task[:-1]])
+    submit = number * 20 * MINUTE
+    start = submit[task] + np.where(first, 0, 6 * MINUTE)
+    outcome = np.where(fails, FAIL, FINISH).astype(np.int8)
+    return Trace.of(
+        Meta("made up"),
+        jobs={
+            "original_id": [str(i) for i in range(jobs)],
+            "submit": submit,
+            "width": np.ones(jobs, dtype=np.int32),
+            "outcome": outcome,
+        },
+        tasks={"job": number, "index": np.zeros(jobs, dtype=np.int64), "width": [1] * jobs},
+        attempts={
+            "task": task,
+            "queued": start,
+            "start": start,
+            "end": start + np.where(fails[task], 5, 10) * MINUTE,
+            "outcome": outcome[task],
+            "cause": [int(Cause.INTRINSIC) if each else None for each in fails[task]],
+        },
+    )
+
+
 def retried(jobs: int) -> Trace:
     """Jobs of about ten minutes; of three one fails and is done again, one fails and is left so.
 

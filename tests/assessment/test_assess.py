@@ -14,6 +14,7 @@ from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
 from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
+from failgym.assessment.happened import restarts
 from failgym.assessment.room import MeasureRoom
 from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines import REGISTRY
@@ -23,8 +24,16 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.savings import completion_hours_saved, hours_saved
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
-from failgym.vocabulary import Action, Outcome
-from tests.assessment.records import doomed, failing, late_ends, on_machines, one_long_job, retried
+from failgym.vocabulary import HOUR, Action, Outcome
+from tests.assessment.records import (
+    doomed,
+    failing,
+    in_vain,
+    late_ends,
+    on_machines,
+    one_long_job,
+    retried,
+)
 
 RULES: dict[str, Candidate] = {
     name: Candidate(REGISTRY[name](), "published", name)
@@ -225,8 +234,10 @@ def test_what_replay_plays_is_told_again(tmp_path: Path) -> None:
 
 
 def test_what_periodic_checkpoints_go_by_is_that_of_the_past(of_google: Assessment) -> None:
-    saves = {each.measure: each.mtbf for each in of_google.judged}
-    assert saves["kill"] is saves["retry"] is None
+    """And nobody is told that of a rule which saves no checkpoint."""
+    saves = {each.measure: each.mtbf for each in of_google.judged if each.policy == "young"}
+    others = {each.mtbf for each in of_google.judged if each.policy in ("blind_kill", "retry_cap")}
+    assert others == {None}
     assert saves["checkpoint"] == saves["together"]
     assert saves["checkpoint"] not in (None, resolve("Checkpoint-v1").mtbf)
 
@@ -280,6 +291,7 @@ def test_what_pays_only_at_one_value_of_a_task_is_not_advised() -> None:
     assert each.verdict.answer == "adopt"
     assert each.at_values["4"] < 0.0 < each.saved
     assert found.advice.answer == "keep"
+    assert found.advice.text.endswith("depends on what a task is worth.")
     assert any("what a task is worth decides" in line for line in found.advice.evidence)
 
 
@@ -404,13 +416,65 @@ def test_own_machines_go_on_where_they_were_killed(
 
 
 def test_a_rule_that_never_acts_there_says_nothing_of_own_machines() -> None:
-    advice = Advice("adopt", "Adopt it.", ("It saves.",))
-    idle = with_closed_loop(advice, ClosedLoop(None, tasks=512, stretches=2), 1.0)
+    advice = Advice("adopt", "Adopt it.", ("It saves.",), "blind_kill", "kill", "none")
+    rule = {"blind_kill": RULES["blind_kill"]}
+    [best] = [
+        one
+        for one in assessed(doomed(200, long_ones_finish=False), rule, measures=["kill"]).judged
+        if one.kind != "chosen"
+    ]
+    idle = with_closed_loop(advice, ClosedLoop(None, tasks=512, stretches=2), best)
     assert "cannot be judged: it changes nothing in 512 tasks in 2 stretches" in idle.evidence[1]
-    loses = with_closed_loop(
-        advice, ClosedLoop(None, tasks=512, stretches=2, losing=1, saved=9.0), 1.0
-    )
-    assert "in 1 of these it loses" in loses.evidence[1]
+    saves = ClosedLoop(None, tasks=512, stretches=2, losing=1, saved=9.0)
+    told = with_closed_loop(advice, saves, replace(best, saved=600.0, tasks=200))
+    assert "in 1 of these it loses" in told.evidence[1]
+    assert "(as recorded 3.0 a task of the later half)" in told.evidence[1]
+    assert (told.answer, told.policy) == ("adopt", "blind_kill")
+    kept = with_closed_loop(advice, replace(saves, saved=-9.0), best)
+    assert (kept.answer, kept.policy) == ("keep", None)
+    assert "blind_kill loses where tasks wait for each other" in kept.text
+    assert kept.evidence[1:] == ("It saves.",)
+
+
+def test_a_fold_is_not_judged_if_nothing_was_started_again_before_it() -> None:
+    """All restarts are of the last tenth, and in vain: nobody knows that in the folds before."""
+    trace = in_vain(1_000, of_last=100)
+    assert restarts(trace, (Outcome.FAIL,)) == 100
+    found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
+    assert found.unjudged["retry"].startswith("none of the 5 folds")
+    assert "fold 1: before it fewer than 30 restarts" in found.unjudged["retry"]
+    assert found.judged == ()
+    later = assessed(in_vain(1_000, of_last=480), {}, measures=["retry"])
+    assert [line[:13] for line in later.left_out] == ["retry: fold 1"]
+
+
+def test_machine_time_of_the_later_half_is_that_of_all_of_it() -> None:
+    """A measure is about some of the tasks only."""
+    trace = failing(1_000, spared=(0, 0))
+    found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
+    start, end, task = (trace.column("attempts", name) for name in ("start", "end", "task"))
+    later = np.isin(task, np.arange(500, 1_000))
+    [room] = found.rooms
+    assert room.whole == pytest.approx((end - start)[later].sum() / HOUR)
+    assert room.spent < room.whole
+    assert room.of_whole == pytest.approx(room.hours / room.whole)
+    for each in found.judged:
+        assert each.tasks == 500
+        assert sum(each.by_fold) == pytest.approx(each.saved)
+        assert len(each.by_fold) == 5
+
+
+def test_of_a_rule_of_ones_own_no_file_is_written(tmp_path: Path) -> None:
+    """A file names the rule that comes with failgym, which is another."""
+
+    class Mine(OptimalStopping):
+        """Mine."""
+
+    scenario = resolve("failgym/GracePeriod-v1")
+    mine, theirs = Candidate(Mine(), "given", None), Candidate(OptimalStopping(), "given", None)
+    assert mine.save(scenario, tmp_path, tmp_path / "mine") is None
+    assert theirs.save(scenario, tmp_path, tmp_path / "theirs") == tmp_path / "theirs.json"
+    assert not (tmp_path / "mine.json").exists()
 
 
 def test_hours_of_completion_of_perfect_knowledge() -> None:
@@ -444,14 +508,15 @@ def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
         "spent": 1_000.0,
         "share": 0.3,
     }
-    rest: dict[str, Any] = dict.fromkeys(
+    rest: dict[str, Any] = {"whole": 4_000.0} | dict.fromkeys(
         ("machine_hours", "completion_hours", "largest", "top"), 0.0
     )
     count: dict[str, Any] = {"tasks": 10, "unit": "job", "units": 10, "half": 1}
     rooms = [MeasureRoom(**each, **rest, **count) for each in (few, most)]
-    advice = advice_of(rooms, [], {}, "day")
+    advice = advice_of(rooms, [], {}, "day", record_jobs=10)
     assert advice.answer == "not asked"
-    assert "At most 300 of 1,000 machine-hours" in advice.text
+    assert "At most 300 machine-hours could have been saved net" in advice.text
+    assert advice.text.endswith("which used 4,000.")
 
 
 def test_what_is_advised_has_an_interval_however_wide() -> None:
@@ -493,7 +558,7 @@ def test_folds_that_forecasts_leave_out_are_told() -> None:
 
 def test_reasons_name_no_fields() -> None:
     found = assessed(doomed(1, long_ones_finish=False), RULES, measures=["kill"])
-    assert "in any of the 5 folds that the later half of the record" in found.unjudged["kill"]
+    assert "none of the 5 folds that the later half of the record" in found.unjudged["kill"]
     assert "set fold" not in found.unjudged["kill"]
 
 

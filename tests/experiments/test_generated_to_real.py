@@ -95,6 +95,8 @@ def test_where_nothing_can_be_learned_replay_plays(tmp_path: Path) -> None:
         agent = learned(scenario, out, 0, {}, None)
         assert isinstance(agent, REGISTRY["replay"])
     assert json.loads((tmp_path / "past-0.json").read_text())["reason"]
+    with pytest.raises(ValueError, match="is of another run"):
+        learned(scenario, out, 0, {"trees": 3}, None)
     with pytest.raises(ValueError, match="tree"):
         learned(scenario, out, 0, {"tree": 3}, None)
 

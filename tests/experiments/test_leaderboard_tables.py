@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from experiments.leaderboard_tables import (
     groups,
     marked,
     places,
+    reached,
     short,
     summary,
     told_apart,
 )
-from experiments.markdown import interval
+from experiments.markdown import generated, interval
 from experiments.measured_worlds import world_of
 from experiments.page_size import submission as large
 from failgym.envs import SCENARIOS
@@ -30,6 +32,7 @@ from failgym.leaderboard.page.source import Source, read_source
 from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.leaderboard.verification.verdict_file import read_verdicts
 from tests.leaderboard.made_up import ENVS, HELP, entry, results, submission, with_bound
+from tests.pages import TOP
 
 SKILLS: dict[tuple[str, int | None], float] = {
     ("replay", None): 0.0,
@@ -124,7 +127,34 @@ def test_the_oracle_stands_beside_where_it_was_asked_in_the_same_suite(board: So
         else:
             assert row[-1].startswith("60.0 [")
     other = cells(summary(replace(board, suite="another, version 1"), found))
-    assert {row[-1] for row in other[2:]} <= {"", "100"}
+    assert other[0][-1] != "oracle"
+
+
+def test_what_can_be_reached_stands_beside_policies_on_the_same_traces(board: Source) -> None:
+    env, seed = "Workflow-v1", int(board.results["seed"].min())
+    rows = board.results
+    rows = rows[(rows["env"] == env) & (rows["forecast"] == "drawn") & (rows["seed"] == seed)]
+    mine = rows[rows["policy"] == "ppo"]
+    replay, bound = float(mine["replay_cost"].sum()), float(mine["bound_cost"].sum())
+    replay, bound = replay / 2.0, bound / 2.0  # two agents were trained
+    one = {"seed": seed, "replay": [replay], "bound": [bound], "spent": [replay]}
+    one["oracle"] = [(replay + bound) / 2.0]
+    found: dict[str, Any] = {env: {"suite": "lite", "forecast": "drawn", "traces": [one]}}
+    (_, _, row) = cells(reached(board, found))
+    cost = mine[["wasted", "overhead", "completion", "forfeited", "others"]].to_numpy().sum() / 2.0
+    assert row[0] == f"`failgym/{env}`"
+    assert row[2].startswith("50.0")
+    assert row[4] == f"`ppo` {100.0 * (replay - cost) / (replay - bound):.1f}"
+    one["replay"] = [2.0 * replay]
+    with pytest.raises(ValueError, match="of the same slices"):
+        reached(board, found)
+
+
+def test_the_page_shows_what_the_search_for_cheap_episodes_found() -> None:
+    measured = TOP / "experiments" / "measured"
+    oracle = json.loads((measured / "oracle.json").read_text("utf-8"))
+    wanted = "\n".join(reached(read_source(measured / "v2"), oracle))
+    assert generated(TOP / "docs/results/leaderboard.md", "reached").strip() == wanted
 
 
 def test_the_fingerprint_is_of_all_but_times_and_order(board: Source) -> None:
