@@ -56,7 +56,7 @@ def row_of(
         "command": command,
         **{figure: what[figure] for figure in FIGURES},
         "rooms": [
-            {name: room[name] for name in ("measure", "hours", "spent", "share")}
+            {name: room[name] for name in ("measure", "hours", "spent", "share", "whole")}
             for room in report["rooms"]
         ],
         "answer": advice["answer"],

@@ -22,7 +22,7 @@ def assessments(rows: Sequence[dict[str, Any]]) -> str:
     """What reports say, as `experiments.assessments` kept it, and the command of each."""
     columns = [
         *("record", "tasks", "machine-time [h]", "wasted of what is known"),
-        *("could be saved at most, net", "with", "rules tried", "advice"),
+        *("could be saved of the later half, net, at most", "with", "rules tried", "advice"),
         *("processor [s]", "memory [GB]"),
     ]
     lines = table(columns, [_cells(number, row) for number, row in enumerate(rows, 1)])
@@ -47,7 +47,9 @@ def _cells(number: int, row: dict[str, Any]) -> list[str]:
         f"{row['tasks']:,}",
         shown_hours(known + row["unknown"]),
         percent(row["wasted"] / known) if known else "-",
-        "-" if most is None else f"{shown_hours(most['hours'])} h, {percent(most['share'])}",
+        "-"
+        if most is None
+        else f"{shown_hours(most['hours'])} h, {percent(most['hours'] / most['whole'])}",
         ", ".join(f"`{room['measure']}`" for room in row["rooms"]) or "-",
         f"{row['rules']}",
         "not asked" if row["answer"] == "not asked" else row["advice"],
