@@ -22,11 +22,9 @@ from typing import Annotated, Any
 import typer
 
 from experiments.advice_summary import TITLES, Advised, counts
-from experiments.gate import CASES, Campaign, Case, Key, dealt, told, truths_of
+from experiments.gate import CASES, Campaign, Key, dealt, told, truths_of
 from experiments.gate_summary import TWICE
-from experiments.measured_worlds import world_of
 from failgym.assessment import Candidate, assess
-from failgym.baselines import Heuristic
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.evaluation.scoring import Score
@@ -54,17 +52,13 @@ class Assessments:
         """Assess a record, unless it has been."""
         case = next(one for one in PLAYED if one.name == key.case)
         known = self.row(key)
-        if known is not None and known["law"] == _law(case):
+        if known is not None and known["law"] == case.law:
             return
         begun, trace = time.perf_counter(), case.trace(key.number)
         found = assess(
             trace,
             trace,
-            {
-                name: Candidate(rule, "published", name)
-                for name, rule in case.rules.items()
-                if isinstance(rule, Heuristic)
-            },
+            {name: Candidate(rule, "published", name) for name, rule in case.rules.items()},
             name=key.file,
             measures=[MEASURE[case.env]],
             forecasts=("trained",),
@@ -72,7 +66,7 @@ class Assessments:
         assert found.advice is not None
         rules = [one for one in found.judged if one.kind != "chosen"]
         row = {
-            "law": _law(case),
+            "law": case.law,
             "case": case.name,
             "number": key.number,
             "answer": found.advice.answer,
@@ -91,10 +85,6 @@ class Assessments:
         if not self.file(key).is_file():
             return None
         return json.loads(self.file(key).read_text("utf-8"))
-
-
-def _law(case: Case) -> dict[str, Any]:
-    return json.loads(json.dumps(asdict(case)))
 
 
 def advised(row: dict[str, Any], truths: dict[str, Score]) -> Advised:
@@ -141,7 +131,7 @@ def main(
     rows_of = counts(found, [case.name for case in PLAYED])
     print_table("Advice on simulated records", TITLES, rows_of)
     print_line(f"{sum(bool(row['left_out']) for row in rows)} records left something out")
-    cases = [{**asdict(case), "world": world_of(case.env)} for case in PLAYED]
+    cases = [case.law for case in PLAYED]
     content = {"records": rows, "advised": [asdict(one) for one in found], "cases": cases}
     file.write(content)
 

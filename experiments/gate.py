@@ -48,7 +48,8 @@ from experiments.measured_worlds import world_of
 from failgym.agents import TrainingSettings, load_agent, train
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.rolling_origin import FOLDER, places_of, verdict_of_folds
-from failgym.baselines import REGISTRY
+from failgym.baselines import REGISTRY, Heuristic
+from failgym.baselines.stored import parameters
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
 from failgym.envs import Scenario, resolve
@@ -108,11 +109,18 @@ class Case:
         return resolve(self.env).override(trace=self.trace(seed), **fields)
 
     @property
-    def rules(self) -> dict[str, Predicts]:
+    def rules(self) -> dict[str, Heuristic]:
         """Every rule that fits, as published."""
         scenario = resolve(self.env).override(forecast="trained")  # as a record's is
         found = {name: one for name, one in REGISTRY.items() if name not in NO_RULES}
         return {name: one() for name, one in found.items() if one.compatible(scenario)}
+
+    @property
+    def law(self) -> dict[str, Any]:
+        """All that decides what is found of it, but the code: JSON."""
+        of_rules = {name: parameters(rule) for name, rule in self.rules.items()}
+        found = {**asdict(self), "small": SMALL, "rules": of_rules, "world": world_of(self.env)}
+        return json.loads(json.dumps(found))
 
     @property
     def settings(self) -> TrainingSettings:
@@ -186,8 +194,8 @@ class Campaign:
             return
         begun = time.perf_counter()
         scenario = case.scenario(key.number)
-        found: dict[str, Any] = {"case": case.name, "number": key.number, "law": asdict(case)}
-        found |= {"env": case.env, "world": world_of(case.env)}
+        found: dict[str, Any] = {"case": case.name, "number": key.number, "law": case.law}
+        found["env"] = case.env
         try:
             places = places_of(scenario)
             runs = {
@@ -215,7 +223,7 @@ class Campaign:
     def truth(self, key: Key) -> None:
         """Play everything that is to be on a fresh trace, unless it has been."""
         file, case = self.folder / "truths" / f"{key.file}.json", self.case(key.case)
-        found = _kept(file, case) or {"law": asdict(case), "saved": {}}
+        found = _kept(file, case) or {"law": case.law, "saved": {}}
         policies = {
             name: policy
             for name, policy in self.policies(case, key.number).items()
@@ -228,8 +236,15 @@ class Campaign:
         drawn = draw_by_stake(place.possible, place.spent, case.slices, key.number)
         hours = drawn.weights / place.machine_hour
         replay = place.replay.costs.sum(axis=1)[drawn.slices]
-        found["possible"] = float(place.possible[drawn.slices] @ hours)
-        found["spent"] = float(place.spent[drawn.slices] @ hours)
+        here = {
+            name: float(values[drawn.slices] @ hours)
+            for name, values in (("possible", place.possible), ("spent", place.spent))
+        }
+        if {name: found.get(name, value) for name, value in here.items()} != here:
+            raise ValueError(
+                f"{file}: was played by other rules of the world: choose another folder"
+            )
+        found |= here
         for name, policy in policies.items():
             saved = 0.0
             if policy is not None:
@@ -257,8 +272,12 @@ class Campaign:
         return json.loads((self.folder / "records" / f"{key.file}.json").read_text("utf-8"))
 
     def fresh(self, key: Key) -> dict[str, Any]:
-        """What is known of a fresh trace."""
-        return json.loads((self.folder / "truths" / f"{key.file}.json").read_text("utf-8"))
+        """What is known of a fresh trace. Raises ValueError if nothing is, or of another law."""
+        file = self.folder / "truths" / f"{key.file}.json"
+        found = _kept(file, self.case(key.case))
+        if found is None:
+            raise ValueError(f"{file}: no such file: expected what the campaign of verdicts wrote")
+        return found
 
 
 def _verdict(result: TrainingResult) -> Verdict:
@@ -271,7 +290,7 @@ def _kept(file: Path, case: Case) -> dict[str, Any] | None:
     if not file.exists():
         return None
     found = json.loads(file.read_text("utf-8"))
-    if found["law"] != asdict(case):
+    if found["law"] != case.law:
         raise ValueError(f"{file}: is of other settings of {case.name!r}: choose another folder")
     return found
 
@@ -399,7 +418,7 @@ def main(
             "records": len(rows),
             "pool": pool,
             "refused": refused,
-            "cases": [{**asdict(one), "world": world_of(one.env)} for one in used],
+            "cases": [one.law for one in used],
             "judged": [asdict(one) for one in judged],
         }
     )

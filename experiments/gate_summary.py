@@ -18,7 +18,7 @@ from statistics import median
 from typing import NamedTuple
 
 from experiments.interval_simulation import bracket
-from failgym.evaluation.scoring import Score
+from failgym.evaluation.scoring import HIGHEST, Score
 
 __all__ = ["FOLDS", "KEPT", "RULES", "Judged", "Share", "Summary", "groups", "summary"]
 
@@ -104,6 +104,8 @@ class Summary:
     unsure_adopted: int
     harmful_adopted: Share
     """of policies that surely do harm"""
+    could: int
+    """verdicts that could have told a gain of twice the smallest: no score is above 100"""
     missed: Share
     """of gains of twice the smallest, not adopted"""
     missed_typical: Share
@@ -136,6 +138,7 @@ def summary(name: str, judged: Sequence[Judged]) -> Summary:
         unsure=len(unsure),
         unsure_adopted=sum(one.adopted for one in unsure),
         harmful_adopted=share(lambda one: one.harmful, lambda one: one.adopted),
+        could=sum(one.smallest is not None and TWICE * one.smallest <= HIGHEST for one in judged),
         missed=share(lambda one: _large(one, one.smallest), missed),
         missed_typical=share(lambda one: _large(one, typical.get((one.case, one.policy))), missed),
         harm_found=share(lambda one: one.harmful, lambda one: one.answer == "harm"),

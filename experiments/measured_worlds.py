@@ -30,8 +30,9 @@ def changed_since(content: Any) -> list[str]:
     """The environments that have changed since something was measured in them, in their order.
 
     Args:
-        content: what an experiment wrote: an entry that names its ``"env"``, a list of such, or a
-            mapping of entries by environment. Other content counts as unchanged.
+        content: what an experiment wrote: an entry that names its ``"env"``, a list of such, a
+            mapping of entries by environment, or a list of such entries under ``"cases"``. Other
+            content counts as unchanged.
     """
     found = {env for env, entry in _entries(content) if entry.get("world") != world_of(env)}
     return [name for name in SCENARIOS if name in found]
@@ -50,6 +51,8 @@ def _entries(content: Any) -> list[tuple[str, Mapping[str, Any]]]:
     if not isinstance(content, dict):
         return []
     known = cast(dict[str, Any], content)
+    if "cases" in known:
+        return _entries(known["cases"])
     by_env: Mapping[str, Any] = {str(known["env"]): known} if "env" in known else known
     named = [(_name(env), entry) for env, entry in by_env.items()]
     return [(env, entry) for env, entry in named if env in SCENARIOS and isinstance(entry, dict)]

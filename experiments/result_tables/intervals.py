@@ -47,12 +47,14 @@ def verdicts(content: dict[str, Any]) -> str:
         [
             *(one.name, str(one.verdicts), str(one.adopt), str(one.none), str(one.harm)),
             *(one.harmful_adopted.text, one.harmful_adopted.kept(MOST_HARMFUL)),
-            *(one.missed.text, one.missed_typical.text, one.missed.kept(MOST_MISSED)),
+            *(str(one.could), one.missed.text, one.missed_typical.text),
+            one.missed.kept(MOST_MISSED),
         ]
         for one in groups(judged)
     ]
     titles = ["", "verdicts", "adopt", "no evidence", "harm", "harmful: adopted"]
-    titles += [f"{MOST_HARMFUL:g} % kept?", "gains of twice the smallest: missed"]
+    titles += [f"{MOST_HARMFUL:g} % kept?", "could tell twice the smallest"]
+    titles += ["gains of twice the smallest: missed"]
     titles += ["by the typical smallest", f"{MOST_MISSED:g} % kept?"]
     return "\n".join(table(titles, cells))
 

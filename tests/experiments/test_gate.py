@@ -145,6 +145,9 @@ def test_what_is_missing_is_played_and_training_goes_on(campaign: Campaign) -> N
     before, fresh = (json.loads(file.read_text()) for file in (record, truth))
     record.unlink()
     cut = {**fresh, "saved": {"immediate_kill": fresh["saved"]["immediate_kill"]}}
+    truth.write_text(json.dumps({**cut, "possible": 1.0}))
+    with pytest.raises(ValueError, match="was played in another world"):
+        campaign.truth(Key("tiny", 0))
     truth.write_text(json.dumps(cut))
     out: Path = campaign.agents(Key("tiny", 0))
     if "learned" in before:  # killed before anything was written that could be gone on with

@@ -63,12 +63,13 @@ def test_what_was_measured_elsewhere_is_named(monkeypatch: pytest.MonkeyPatch) -
     cloning, lineage = "Cloning-v1", "Lineage-v1"
     rows = [{"env": env, "world": world_of(env)} for env in (lineage, cloning)]
     by_env = {f"failgym/{row['env']}": row for row in rows} | {"rates": {"Cloning-v1": 1.0}}
-    for content in (rows, by_env, rows[1]):
+    of_cases = {"cases": rows, "judged": [{"env": "another"}]}
+    for content in (rows, by_env, rows[1], of_cases):
         assert changed_since(content) == []
         assert note(content) == ""
     prices = replace(SCENARIOS[cloning], task_value=8.0)
     monkeypatch.setitem(SCENARIOS, cloning, prices)
-    for content in (rows, by_env, rows[1]):
+    for content in (rows, by_env, rows[1], of_cases):
         assert changed_since(content) == [cloning]
         assert note(content).strip().endswith("became what it is:** `failgym/Cloning-v1`.")
     assert changed_since(rows[0]) == []
