@@ -241,9 +241,7 @@ class Campaign:
             for name, values in (("possible", place.possible), ("spent", place.spent))
         }
         if {name: found.get(name, value) for name, value in here.items()} != here:
-            raise ValueError(
-                f"{file}: was played by other rules of the world: choose another folder"
-            )
+            raise ValueError(f"{file}: was played in another world: choose another folder")
         found |= here
         for name, policy in policies.items():
             saved = 0.0
