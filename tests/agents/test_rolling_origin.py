@@ -30,13 +30,19 @@ from tests.envs.worlds import small
 
 HYPER: dict[str, Any] = {"trees": 8, "depth": 2, "caution": [1.0], "traces": 1, "decisions": 0.5}
 SETTINGS = TrainingSettings("counterfactual", hyper=HYPER, rolling=True)
-DRAWN = 300
+DRAWN = 100
 """Slices, of more in each past."""
 
 
 @pytest.fixture(scope="module")
 def scenario() -> Any:
     trace = generate(PROFILES["google-2011-applications"], jobs=3_000, seed=1)
+    return resolve("failgym/GracePeriod-v1").override(trace=trace)
+
+
+@pytest.fixture(scope="module")
+def short() -> Any:
+    trace = generate(PROFILES["google-2011-applications"], jobs=800, seed=1)
     return resolve("failgym/GracePeriod-v1").override(trace=trace)
 
 
@@ -131,18 +137,18 @@ def test_where_all_agents_kill_too_often_replay_plays(scenario: Any, tmp_path: P
 
 
 def test_what_fails_after_something_was_learned_can_be_gone_on_with(
-    scenario: Any, tmp_path: Path
+    short: Any, tmp_path: Path
 ) -> None:
     """No agent is harmless enough: the same is said when the run is gone on with."""
     hyper = {**HYPER, "false_kills": 0.0, "caution": [0.0]}
     for resume in (False, True):
         with pytest.raises(NoneAcceptable, match="false_kills"):
-            train(scenario, tmp_path / "run", replace(SETTINGS, hyper=hyper), resume=resume)
+            train(short, tmp_path / "run", replace(SETTINGS, hyper=hyper), resume=resume)
     assert (tmp_path / "run" / "whole").is_dir()
 
 
 def test_where_the_slices_of_a_past_hold_nothing_to_gain_replay_plays(
-    monkeypatch: pytest.MonkeyPatch, scenario: Any, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, short: Any, tmp_path: Path
 ) -> None:
     """All of the past holds something, and what is drawn of it does not."""
     real = Anchors.check_room
@@ -153,7 +159,7 @@ def test_where_the_slices_of_a_past_hold_nothing_to_gain_replay_plays(
         real(self)
 
     monkeypatch.setattr(Anchors, "check_room", of_some)
-    result = train(scenario, tmp_path / "run", replace(SETTINGS, episodes=DRAWN))
+    result = train(short, tmp_path / "run", replace(SETTINGS, episodes=DRAWN))
     assert result.verdict is not None
     assert result.verdict.learned == 0
 
