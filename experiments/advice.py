@@ -120,7 +120,7 @@ def main(
     campaign = Campaign(gate, PLAYED, tuple(keys))
     truths: dict[str, dict[str, Score]] = {}
     for case in PLAYED:
-        fresh = [campaign.fresh(Key(case.name, at)) for at in range(pool)]
+        fresh = [campaign.fresh(Key(case.name, at)) for at in case.fresh(pool)]
         truths[case.name] = truths_of(fresh, of_spent=True)
     out.mkdir(parents=True, exist_ok=True)
     assessments = Assessments(out)

@@ -98,6 +98,12 @@ class Case:
     """of the learner, beside `SMALL`"""
     slices: int = 800
     """tasks of a fresh trace that are played"""
+    fewer: int = 1
+    """of the fresh traces of a campaign one in so many is played: where each takes long"""
+
+    def fresh(self, pool: int) -> range:
+        """The numbers of its fresh traces in a campaign of so many for each case."""
+        return range(max(pool // self.fewer, 2))
 
     def trace(self, seed: int) -> Trace:
         """A trace of this law."""
@@ -147,6 +153,7 @@ CASES = (
         *("checkpoints", "Checkpoint-v1", "system-a-harsh-applications", 6_000),
         hyper={"episodes": 150, "decisions": 0.01, "advice": INTERVALS},
         slices=150,
+        fewer=5,
     ),
 )
 """In turn: killing saves; it neither saves nor harms; few large jobs decide, and it harms; all but
@@ -401,7 +408,7 @@ def main(
     with told("records", len(keys)) as advance:
         each(campaign.record, keys, crew, done=advance, folder=out)
     used = [one for one in cases if any(key.case == one.name for key in keys)]
-    fresh = {one.name: [Key(one.name, at) for at in range(pool)] for one in used}
+    fresh = {one.name: [Key(one.name, at) for at in one.fresh(pool)] for one in used}
     todo = [key for of_case in fresh.values() for key in of_case]
     with told("fresh traces", len(todo)) as advance:
         each(campaign.truth, todo, crew, done=advance, folder=out)
@@ -414,7 +421,7 @@ def main(
     file.write(
         {
             "records": len(rows),
-            "pool": pool,
+            "pool": {name: len(keys) for name, keys in fresh.items()},
             "refused": refused,
             "cases": [one.law for one in used],
             "judged": [asdict(one) for one in judged],
