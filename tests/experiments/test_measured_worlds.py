@@ -14,7 +14,7 @@ from experiments.result_tables.agents import agents, worst
 from experiments.result_tables.assessments import assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
-from experiments.result_tables.intervals import carried_over, simulation
+from experiments.result_tables.intervals import carried_over, simulation, verdicts
 from experiments.result_tables.machines import machines
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
@@ -41,6 +41,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "simulation": ("interval_simulation", simulation),
     "generalisation": ("generalisation", generalisation),
     "carried_over": ("ranks_carry_over", carried_over),
+    "verdicts": ("gate", verdicts),
     "real_traces": ("rolling_origin", real_traces),
     "real_traces_refused": ("rolling_origin", real_traces_refused),
     "machines": ("many_machines", machines),
