@@ -156,7 +156,8 @@ def papers() -> str:
         f" {count.predicted} were\npredicted and lie within a stated band;"
         f" {count.missed} do not. For {count.unnamed} of the {count.predicted} the paper has no"
         " number: their\nband states an order or a direction."
-        " [Experiments](experiments/README.md#results) has each, with the\nreason that was found."
+        " [Results](docs/results/README.md#the-papers-tables-and-figures)"
+        " leads\nto each, with the reason that was found."
     )
 
 

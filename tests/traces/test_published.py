@@ -550,7 +550,8 @@ def test_a_second_process_does_not_write_into_the_first_ones_file(
 
 
 COMMAND = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may be run by who ignores it
 from failgym.cli import main
 from failgym.traces.published import PUBLISHED, PublishedFile, PublishedTrace
 address, size, sha256 = sys.argv[1:4]
