@@ -412,8 +412,15 @@ def main(
     todo = [key for of_case in fresh.values() for key in of_case]
     with told("fresh traces", len(todo)) as advance:
         each(campaign.truth, todo, crew, done=advance, folder=out)
-    truths = {
-        name: truths_of([campaign.fresh(key) for key in of_case]) for name, of_case in fresh.items()
+    played = {name: [campaign.fresh(key) for key in keys] for name, keys in fresh.items()}
+    truths = {name: truths_of(found) for name, found in played.items()}
+    of_spent = {
+        one.name: {
+            rule: truth
+            for rule, truth in truths_of(played[one.name], of_spent=True).items()
+            if rule in one.rules
+        }
+        for one in used
     }
     rows = [campaign.row(key) for key in keys]
     judged = judged_of(rows, truths)
@@ -425,6 +432,7 @@ def main(
             "refused": refused,
             "cases": [one.law for one in used],
             "judged": [asdict(one) for one in judged],
+            "rules_of_spent": of_spent,  # what advice is held against
         }
     )
     lines = [cells(one) for one in groups(judged)]
