@@ -1,10 +1,10 @@
 """Is the advice of `failgym assess` to be trusted? Records whose truth is known.
 
-    python -m experiments.advice --gate DIR --out DIR [--records 100] [--workers 1] [--json FILE]
+    python -m experiments.advice --gate FILE --out DIR [--records 100] [--workers 1] [--json FILE]
 
 The records, and the truth of every rule, are those of `experiments.gate`: a record is a generated
 trace that is played as if it were a real one, and the truth of a rule is what it saves on many
-fresh traces of the same law (``--gate``: where the campaign keeps them; it must be done). Each is
+fresh traces of the same law (``--gate``: what that campaign wrote with ``--json``). Each is
 assessed as an operator would, with all published rules and forecasts that are learned from its
 past. What is counted is said in `experiments.advice_summary`.
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +23,9 @@ from typing import Annotated, Any
 import typer
 
 from experiments.advice_summary import TITLES, Advised, counts
-from experiments.gate import CASES, Campaign, Key, dealt, told, truths_of
+from experiments.gate import CASES, Case, Key, dealt, told
 from experiments.gate_summary import TWICE
+from experiments.result_tables.cells import score_of
 from failgym.assessment import Candidate, assess
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, print_line, print_table
@@ -31,7 +33,7 @@ from failgym.evaluation.scoring import Score
 from failgym.files import replacing
 from failgym.workers import each
 
-__all__ = ["Assessments", "advised"]
+__all__ = ["Assessments", "advised", "truths_in"]
 
 MEASURE = {"GracePeriod-v1": "kill", "Checkpoint-v1": "checkpoint"}
 """Environments of the campaign whose rules a measure has."""
@@ -105,23 +107,41 @@ def advised(row: dict[str, Any], truths: dict[str, Score]) -> Advised:
     return Advised(row["case"], row["number"], row["answer"], policy, truth, tuple(large))
 
 
+def truths_in(content: dict[str, Any], cases: Sequence[Case]) -> dict[str, dict[str, Score]]:
+    """What each rule truly saves, by case, in percent of what replay spends.
+
+    Args:
+        content: what `experiments.gate` wrote.
+        cases: those that are asked about.
+
+    Raises:
+        ValueError: for a case that is not there, or of another law.
+    """
+    laws = {law["name"]: law for law in content["cases"]}
+    for case in cases:
+        if laws.get(case.name) != case.law:
+            raise ValueError(f"--gate: expected {case.name!r} as it is now: run experiments.gate")
+    found: dict[str, dict[str, list[float | None]]] = content["rules_of_spent"]
+    return {
+        case.name: {rule: score_of(truth) for rule, truth in found[case.name].items()}
+        for case in cases
+    }
+
+
 def main(
-    gate: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Of the campaign.")],
+    gate: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, metavar="FILE", help="Of the verdicts.")
+    ],
     out: Annotated[Path, typer.Option(file_okay=False, metavar="DIR", help="Kept there.")],
     records: Annotated[int, typer.Option(min=1, help="Of all cases together.")] = 100,
     workers: WorkersOption = "1",
     ray_address: RayAddress = None,
-    pool: Annotated[int, typer.Option(min=2, help="Fresh traces of each case.")] = 200,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write it there.")] = None,
 ) -> None:
     """Count how often the advice is right, abstains, or harms."""
     file, keys = JsonFile.at(json_file), dealt(PLAYED, records)
     crew = read_workers(workers, ray_address)
-    campaign = Campaign(gate, PLAYED, tuple(keys))
-    truths: dict[str, dict[str, Score]] = {}
-    for case in PLAYED:
-        fresh = [campaign.fresh(Key(case.name, at)) for at in case.fresh(pool)]
-        truths[case.name] = truths_of(fresh, of_spent=True)
+    truths = truths_in(json.loads(gate.read_text("utf-8")), PLAYED)
     out.mkdir(parents=True, exist_ok=True)
     assessments = Assessments(out)
     with told("records", len(keys)) as advance:

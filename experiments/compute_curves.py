@@ -244,8 +244,8 @@ def _unseen(
         learned |= set(range(begin, begin + most))
     if met := learned & set(range(first, first + traces)):
         raise ValueError(
-            f"--first {first}: expected seeds that nothing is learned on: in {scenario.name} {met}"
-            " are such"
+            f"--first {first}: expected seeds that nothing is learned on: in"
+            f" {scenario.name} something is learned on {min(met)} to {max(met)}"
         )
     return found
 

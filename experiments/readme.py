@@ -96,7 +96,7 @@ def agent() -> str:
         f"Seeds {seeds} came to {', '.join(scores[:-1])} and {scores[-1]} on these four traces.\n"
         f"The rule of the paper, `{rule['policy']}`, has {_figure(rule)}. Once the engine is\n"
         f"compiled and the traces' worlds are kept, all lines took at most {slowest} s a seed,\n"
-        "torch on one thread, on a machine that did nothing else. More threads: other agents."
+        "torch on one thread, where nothing else ran. With more threads the agents are others."
     )
 
 

@@ -52,7 +52,7 @@
     python -m experiments.results_pages --off-policy off_policy.json
     python -m experiments.assessments NAME DIR FILE --command COMMAND --json assessments.json
     python -m experiments.results_pages --assessments assessments.json
-    python -m experiments.advice --gate FOLDER --out FOLDER --json advice.json
+    python -m experiments.advice --gate gate.json --out FOLDER --json advice.json
     python -m experiments.results_pages --advice advice.json
     python -m experiments.oracle_rows --suite NAME --json oracle.json
     python -m experiments.results_pages --leaderboard DIR --oracle oracle.json

@@ -29,8 +29,6 @@ LEAST_UNITS = 20
 they differ is hardly known."""
 FEW_LINES = 3
 MADE = ("tuned", "learned")
-KILLING = ("kill", TOGETHER)
-"""Measures that stop tasks."""
 _UNWANTED = (
     "A task that ran into its time limit or was cancelled counts as one that led to nothing. The"
     " record cannot tell whether it had saved what it did: if such tasks are wanted, less is saved."
@@ -101,7 +99,7 @@ def advice_of(
         return Advice(
             "adopt",
             f"Adopt the rule {best.policy} ({_measure(best, rooms)}).",
-            (saved, *drawn, *more, *_reservations(best, period), *_does(best), *beside),
+            (saved, *drawn, *more, *_reservations(best, rooms, period), *_does(best), *beside),
             *(best.policy, best.measure, best.forecast),
         )
     acting = [each for each in rules if each.acts]
@@ -242,7 +240,8 @@ def _apart(best: Judged) -> str:
     )
 
 
-def _reservations(best: Judged, period: str) -> tuple[str, ...]:
+def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tuple[str, ...]:
+    stops = {room.measure for room in rooms} if best.measure == TOGETHER else {best.measure}
     found: list[str] = []
     if best.by_fold and best.by_fold[-1] < 0.0:
         lost = shown_hours(-best.by_fold[-1])
@@ -253,7 +252,7 @@ def _reservations(best: Judged, period: str) -> tuple[str, ...]:
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     found += _one_block(best)
-    if best.machine_hours > 0.0 and best.measure in KILLING:
+    if best.machine_hours > 0.0 and "kill" in stops:
         found.append(_UNWANTED)
     if best.forfeited > 0 and len(set(best.at_values.values())) == 1:
         found.append("Tasks that do not finish are counted as worth nothing here: --task-value 0.")

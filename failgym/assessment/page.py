@@ -304,21 +304,17 @@ def _rooms(found: Assessment) -> str:
     return (
         "<section><h2>What could have been saved at most</h2>"
         "<p>By somebody who knew how every task ends, on the tasks of the later half of the record"
-        " that the measure is about. No rule can save more than this, and none knows as much."
-        f"{_unproven(found)}</p>"
+        f" that the measure is about. No rule can save more than this{_unproven(found)}, and none"
+        " knows as much.</p>"
         + _table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
         + "</section>"
     )
 
 
 def _unproven(found: Assessment) -> str:
-    """Of how many tasks the search was cut short; "" of none."""
+    """For how many tasks that is not proven; "" for none."""
     most = max(room.unproven for room in found.rooms)
-    if not most:
-        return ""
-    return (
-        f" Of {most:,} tasks the search for the cheapest way was cut short: more may be possible."
-    )
+    return f" (but for {most:,} tasks of which the search was cut short)" if most else ""
 
 
 _NET = (

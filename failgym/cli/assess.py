@@ -180,7 +180,7 @@ def assess(
     if file is not None:
         print_line(f"written to {file}")
     elif found.advice is not None and found.advice.policy is not None:
-        print_line(f"{found.advice.policy}: no file is written, since its code is your own")
+        print_line(f"{found.advice.policy}: no file is written; use it as you have named it")
 
 
 def _write(found: Assessment, out: Path) -> None:

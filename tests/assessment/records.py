@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from failgym.traces import Meta, Trace
 from failgym.traces.schema import TABLES
@@ -12,6 +14,32 @@ from failgym.vocabulary import MINUTE, Cause, Outcome
 from failgym.worlds.tables import with_tables
 
 FINISH, FAIL, KILL = (int(Outcome[name]) for name in ("FINISH", "FAIL", "KILL"))
+
+
+def _single(submit: npt.NDArray[np.int64], fate: Any, **attempts: Any) -> Trace:
+    """Jobs of one task on one slot.
+
+    Args:
+        submit: when each is submitted [ms].
+        fate: outcome of each.
+        attempts: columns of their attempts.
+    """
+    jobs = len(submit)
+    return Trace.of(
+        Meta("made up"),
+        jobs={
+            "original_id": [str(i) for i in range(jobs)],
+            "submit": submit,
+            "width": np.ones(jobs, dtype=np.int32),
+            "outcome": np.asarray(fate, dtype=np.int8),
+        },
+        tasks={
+            "job": np.arange(jobs),
+            "index": np.zeros(jobs, dtype=np.int64),
+            "width": [1] * jobs,
+        },
+        attempts=attempts,
+    )
 
 
 def doomed(
@@ -32,27 +60,15 @@ def doomed(
     length = np.where(ends, 600, 10) * MINUTE + rng.integers(0, MINUTE, jobs)
     outcome = np.where(ends & (not long_ones_finish), KILL, FINISH)
     cause = [int(Cause.USER) if each == KILL else None for each in outcome]
-    return Trace.of(
-        Meta("made up"),
-        jobs={
-            "original_id": [str(i) for i in range(jobs)],
-            "submit": submit,
-            "width": np.ones(jobs, dtype=np.int32),
-            "outcome": outcome.astype(np.int8),
-        },
-        tasks={
-            "job": np.arange(jobs),
-            "index": np.zeros(jobs, dtype=np.int64),
-            "width": [1] * jobs,
-        },
-        attempts={
-            "task": np.arange(jobs),
-            "queued": submit,
-            "start": submit,
-            "end": submit + length,
-            "outcome": outcome.astype(np.int8),
-            "cause": cause,
-        },
+    return _single(
+        submit,
+        outcome,
+        task=np.arange(jobs),
+        queued=submit,
+        start=submit,
+        end=submit + length,
+        outcome=outcome.astype(np.int8),
+        cause=cause,
     )
 
 
@@ -65,23 +81,15 @@ def failing(jobs: int, spared: tuple[int, int]) -> Trace:
     lost = first & fails[task]
     submit = number * 20 * MINUTE
     start = submit[task] + np.where(first, 0, 6 * MINUTE)
-    return Trace.of(
-        Meta("made up"),
-        jobs={
-            "original_id": [str(i) for i in range(jobs)],
-            "submit": submit,
-            "width": np.ones(jobs, dtype=np.int32),
-            "outcome": np.zeros(jobs, dtype=np.int8),
-        },
-        tasks={"job": number, "index": np.zeros(jobs, dtype=np.int64), "width": [1] * jobs},
-        attempts={
-            "task": task,
-            "queued": start,
-            "start": start,
-            "end": start + np.where(lost, 5, 10) * MINUTE,
-            "outcome": np.where(lost, FAIL, FINISH).astype(np.int8),
-            "cause": [int(Cause.INTRINSIC) if each else None for each in lost],
-        },
+    return _single(
+        submit,
+        np.zeros(jobs),
+        task=task,
+        queued=start,
+        start=start,
+        end=start + np.where(lost, 5, 10) * MINUTE,
+        outcome=np.where(lost, FAIL, FINISH).astype(np.int8),
+        cause=[int(Cause.INTRINSIC) if each else None for each in lost],
     )
 
 
@@ -97,23 +105,15 @@ def in_vain(jobs: int, of_last: int) -> Trace:
     submit = number * 20 * MINUTE
     start = submit[task] + np.where(first, 0, 6 * MINUTE)
     outcome = np.where(fails, FAIL, FINISH).astype(np.int8)
-    return Trace.of(
-        Meta("made up"),
-        jobs={
-            "original_id": [str(i) for i in range(jobs)],
-            "submit": submit,
-            "width": np.ones(jobs, dtype=np.int32),
-            "outcome": outcome,
-        },
-        tasks={"job": number, "index": np.zeros(jobs, dtype=np.int64), "width": [1] * jobs},
-        attempts={
-            "task": task,
-            "queued": start,
-            "start": start,
-            "end": start + np.where(fails[task], 5, 10) * MINUTE,
-            "outcome": outcome[task],
-            "cause": [int(Cause.INTRINSIC) if each else None for each in fails[task]],
-        },
+    return _single(
+        submit,
+        outcome,
+        task=task,
+        queued=start,
+        start=start,
+        end=start + np.where(fails[task], 5, 10) * MINUTE,
+        outcome=outcome[task],
+        cause=[int(Cause.INTRINSIC) if each else None for each in fails[task]],
     )
 
 
@@ -129,27 +129,15 @@ def retried(jobs: int) -> Trace:
     fails = (kind[task] > 0) & ~again
     submit = np.arange(jobs) * 20 * MINUTE
     start = submit[task] + np.where(again, 12 * MINUTE, 0)
-    return Trace.of(
-        Meta("made up"),
-        jobs={
-            "original_id": [str(i) for i in range(jobs)],
-            "submit": submit,
-            "width": np.ones(jobs, dtype=np.int32),
-            "outcome": np.where(kind == 2, FAIL, FINISH).astype(np.int8),
-        },
-        tasks={
-            "job": np.arange(jobs),
-            "index": np.zeros(jobs, dtype=np.int64),
-            "width": [1] * jobs,
-        },
-        attempts={
-            "task": task,
-            "queued": start,
-            "start": start,
-            "end": start + np.where(again, 600_000, rng.integers(60_000, 660_000, len(task))),
-            "outcome": np.where(fails, FAIL, FINISH).astype(np.int8),
-            "cause": [int(Cause.INTRINSIC) if each else None for each in fails],
-        },
+    return _single(
+        submit,
+        np.where(kind == 2, FAIL, FINISH),
+        task=task,
+        queued=start,
+        start=start,
+        end=start + np.where(again, 600_000, rng.integers(60_000, 660_000, len(task))),
+        outcome=np.where(fails, FAIL, FINISH).astype(np.int8),
+        cause=[int(Cause.INTRINSIC) if each else None for each in fails],
     )
 
 

@@ -12,12 +12,13 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from experiments import advice
-from experiments.advice import Assessments, advised
+from experiments.advice import PLAYED, Assessments, advised, truths_in
 from experiments.advice_summary import Advised, counted
 from experiments.gate import Key, truths_of
 from experiments.result_tables.assessments import advice as advice_table
 from failgym.evaluation.scoring import Score
 from tests.experiments.test_gate import TINY
+from tests.pages import TOP
 
 SAVES, HARMS, UNSURE = Score(20.0, 10.0, 30.0), Score(-9.0, -20.0, -1.0), Score(1.0, -5.0, 7.0)
 TRUTHS = {"good": SAVES, "bad": HARMS, "idle": UNSURE}
@@ -73,6 +74,16 @@ def test_what_the_page_shows_is_what_was_counted() -> None:
     ]
     assert lines[4][5].endswith("1 of 1")
     assert lines[3][6].endswith("1 of 1")
+
+
+def test_the_truth_is_that_of_the_campaign_of_verdicts() -> None:
+    """Of the stored one, as long as its laws are those of now."""
+    content = json.loads((TOP / "experiments/measured/gate.json").read_text("utf-8"))
+    truths = truths_in(content, PLAYED)
+    assert [set(truths[case.name]) for case in PLAYED] == [set(case.rules) for case in PLAYED]
+    other = replace(PLAYED[0], jobs=PLAYED[0].jobs + 1)
+    with pytest.raises(ValueError, match="'kills' as it is now"):
+        truths_in(content, [other])
 
 
 def test_truths_of_what_is_spent() -> None:
