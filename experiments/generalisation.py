@@ -1,17 +1,24 @@
 """How far does what was learned on n traces carry to traces that nobody has seen?
 
     python -m experiments.generalisation --env failgym/GracePeriod-v1 --json FILE
-        [--traces 1,3,10,30] [--rules 2000] [--slices 500] [--fresh 20] [--elsewhere PROFILE ...]
-        [--record DIR ...] [--set FIELD=VALUE ...] [--plot FILE]
+        [--traces 1,3,10,30] [--learner rules] [--rules 2000] [--slices 500] [--fresh 20]
+        [--elsewhere PROFILE ...] [--record DIR ...] [--set FIELD=VALUE ...] [--plot FILE]
+    python -m experiments.generalisation --learner counterfactual --runs DIR --env ID --json FILE
 
-The learner is the search of `experiments.random_rules`: of many random rules, the same for all n,
-the one that saves most on the train splits of n traces. It can learn whatever single traces hold by
-chance, takes minutes, and knows no luck but that of the rules. It is judged
+There are two learners:
 
-* on *seen* traces: the train splits that it was chosen on (of ten of them at most);
+* ``rules`` is the search of `experiments.random_rules`: of many random rules, the same for all n,
+  the one that saves most on the train splits of n traces. It can learn whatever single traces hold
+  by chance, takes minutes, and knows no luck but that of the rules;
+* ``counterfactual`` is the learner of the agents that are shipped, with their settings but for the
+  number of traces. Its agents know good rules from the start, and follow them where in doubt.
+
+What they learn is judged
+
+* on *seen* traces: the train splits that it was learned on (of ten of them at most);
 * on *fresh* ones: the test splits of traces of other seeds;
-* *elsewhere*, "zero-shot": the test splits of other profiles, and of imported records, beside a
-  rule that was chosen there, on the past only ("own past").
+* *elsewhere*, "zero-shot": the test splits of other profiles, and of imported records, beside what
+  the same learner learned there, on the past only ("own past").
 
 Splits differ in what can be gained, for any rule. So the *gap* is what is lost of the advantage
 over the best shipped rule (in hindsight, on the fresh traces): points above it on seen traces, less
@@ -19,7 +26,8 @@ points above it on fresh ones. Both are paired, with intervals over traces and j
 trace in common, so the interval of the gap adds their halves in quadrature (Zou and Donner,
 "Construction of confidence limits about effect measures", Statistics in Medicine 2008).
 
-Rules that were chosen are kept in FILE: a command that was stopped goes on. `--plot` draws a curve.
+Rules that were chosen are kept in FILE, agents in DIR: a command that was stopped goes on. `--plot`
+draws a curve.
 """
 
 from __future__ import annotations
@@ -28,17 +36,17 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from experiments.generalisation_learners import Counterfactual, LearnerOfTraces, RandomRules
 from experiments.measured_worlds import world_of
-from experiments.random_rules import Sums, chosen, score_on, sums_of, train_splits
-from experiments.random_trees import drawn
-from failgym.baselines import REGISTRY, DecisionTree
-from failgym.baselines.stored import parameters
+from experiments.random_rules import Sums, score_on, sums_of
+from experiments.reproduction.command import refusing
+from failgym.baselines import REGISTRY
 from failgym.cli.output import print_line, print_table
 from failgym.cli.values import assignments, read_value
 from failgym.envs import Scenario, resolve
@@ -49,30 +57,13 @@ from failgym.files import replacing
 from failgym.worlds.build import build_world
 from failgym.worlds.scenario import Split
 
-__all__ = ["gap", "learned", "played"]
+__all__ = ["buildable", "gap", "played"]
 
 SEEN = 10
-"""Traces that a rule was chosen on and is judged on, at most."""
+"""Traces that were learned from and are judged on, at most."""
 ELSEWHERE = 5
 """Traces of another profile."""
 OWN = "own past"
-
-
-def learned(scenario: Scenario, counts: Sequence[int], rules: int, slices: int) -> dict[int, Any]:
-    """The best of the same random rules on so many traces, from the scenario's own seed on.
-
-    Args:
-        scenario: whose train splits are played.
-        counts: how many traces.
-        rules: how many rules are drawn, on the first trace.
-        slices: that all rules are played on, shared out among the traces.
-    """
-    splits = train_splits(scenario, max(counts))
-    candidates = drawn(splits[0], build_world(splits[0]), rules, 0)
-    return {
-        count: parameters(chosen(splits[:count], candidates, math.ceil(slices / count), 0))
-        for count in counts
-    }
 
 
 def played(
@@ -100,6 +91,8 @@ def main(
     json_: Annotated[Path, typer.Option("--json", dir_okay=False)],
     env: Annotated[str, typer.Option(help="id of an environment")] = "failgym/GracePeriod-v1",
     traces: Annotated[str, typer.Option(help="how many traces rules are chosen on")] = "1,3,10,30",
+    learner: Annotated[Literal["rules", "counterfactual"], typer.Option()] = "rules",
+    runs: Annotated[Path | None, typer.Option(file_okay=False, help="of the agents")] = None,
     rules: Annotated[int, typer.Option(min=1, help="how many are drawn")] = 2_000,
     slices: Annotated[int, typer.Option(min=1, help="that all are played on, together")] = 500,
     fresh: Annotated[int, typer.Option(min=1, help="traces that nobody has seen")] = 20,
@@ -116,15 +109,21 @@ def main(
     scenario, counts = resolve(env, fields), _counts(traces)
     if set(range(first, first + fresh)) & {scenario.trace_seed + at for at in range(max(counts))}:
         raise typer.BadParameter("--first: a rule may not be judged on a trace that it has seen")
-    known: dict[str, Any] = json.loads(json_.read_text("utf-8")) if json_.exists() else {}
-    asked = {"counts": counts, "rules": rules, "slices": slices}
-    search: dict[str, Any] = {**asked, "world": world_of(env), "fields": given}
-    found: dict[str, Any] = known.get(env, {})
-    if found.get("search") != search:
-        found = {"search": search, "rules": learned(scenario, counts, rules, slices)}
-        _write(json_, known | {env: found})
-    chosen_on = {int(count): rule for count, rule in found["rules"].items()}
-    policies: dict[str, Predicts] = {_name(n): DecisionTree(**r) for n, r in chosen_on.items()}
+    if (learner == "rules") != (runs is None):
+        raise typer.BadParameter("--runs: expected with --learner counterfactual, and only with it")
+    kept = _Kept(json_, env, learner)
+    by = RandomRules(rules, slices) if runs is None else Counterfactual(runs / scenario.name)
+    asked = {"counts": counts, "fields": given, **by.search}
+    found: dict[str, Any] = {"world": world_of(env), "search": asked}
+    known = kept.read()
+    if all(known.get(name) == value for name, value in found.items()):
+        found = known
+    by.found.update(found.get("learned", {}))
+    policies = dict[str, Predicts]()
+    with refusing(ValueError):
+        for count in counts:
+            policies[_name(count)] = by.policy(_name(count), scenario, count)
+            kept.write(found | {"learned": by.found})
     shipped: dict[str, Predicts] = {
         name: one() for name, one in REGISTRY.items() if one.compatible(scenario)
     }
@@ -133,19 +132,47 @@ def main(
     seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
     of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
     rows = [_row(count, of_seen[:count], of_fresh, best) for count in counts]
-    found |= {"world": search["world"], "fresh": [first, fresh], "best": best, "rows": rows}
-    found["best_fresh"] = score_on(of_fresh, best)
-    _write(json_, known | {env: found})
+    found |= {"fresh": [first, fresh], "best": best, "rows": rows, "learned": by.found}
     elsewhere_found = list[dict[str, Any]]()
-    found["elsewhere"] = elsewhere_found
+    found |= {"best_fresh": score_on(of_fresh, best), "elsewhere": elsewhere_found}
+    kept.write(found)
     for place in [*(elsewhere or []), *map(str, record or [])]:
         count = 1 if place in map(str, record or []) else ELSEWHERE
         there = scenario.override(trace=place)
-        elsewhere_found.append(_elsewhere(there, count, policies, rules, slices))
-        _write(json_, known | {env: found})
-    _print(env, found, counts)
+        elsewhere_found.append(_elsewhere(there, count, policies, by))
+        kept.write(found)
+    _print(f"{env}, {learner}", found, counts)
     if plot is not None:
-        _draw(env, found, plot)
+        _draw(f"{env}, {learner}", found, plot)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What FILE holds of a learner in an environment."""
+
+    file: Path
+    env: str
+    learner: str
+
+    def _all(self) -> list[dict[str, Any]]:
+        return json.loads(self.file.read_text("utf-8")) if self.file.exists() else []
+
+    def _here(self, entry: Mapping[str, Any]) -> bool:
+        return (entry["env"], entry["learner"]) == (self.env, self.learner)
+
+    def read(self) -> dict[str, Any]:
+        """Nothing, where nothing is known."""
+        for entry in filter(self._here, self._all()):
+            return entry
+        return {}
+
+    def write(self, found: dict[str, Any]) -> None:
+        """What is there of others stays."""
+        others = [entry for entry in self._all() if not self._here(entry)]
+        entries = [*others, {"env": self.env, "learner": self.learner, **found}]
+        entries.sort(key=lambda entry: (entry["env"], entry["learner"]))
+        with replacing(self.file) as path:
+            path.write_text(json.dumps(entries, indent=1), "utf-8")
 
 
 def _counts(text: str) -> list[int]:
@@ -176,7 +203,10 @@ def _row(count: int, seen: Sequence[Sums], fresh: Sequence[Sums], best: str) -> 
 
 
 def buildable(scenario: Scenario, count: int) -> tuple[list[Scenario], dict[int, str]]:
-    """So many traces from the scenario's own seed on, and why others on the way make no world.
+    """The first so many traces in a row, from the scenario's own seed on, that all make worlds.
+
+    Returns:
+        These; and why others on the way make none, by seed.
 
     Raises:
         ValueError: if more make none than are asked for.
@@ -190,6 +220,7 @@ def buildable(scenario: Scenario, count: int) -> tuple[list[Scenario], dict[int,
                 build_world(replace(one, split=split))
             found.append(one)
         except ValueError as error:
+            found.clear()
             refused[seed] = str(error)
             if len(refused) > count:
                 raise
@@ -199,30 +230,29 @@ def buildable(scenario: Scenario, count: int) -> tuple[list[Scenario], dict[int,
 
 
 def _elsewhere(
-    there: Scenario, count: int, policies: Mapping[str, Predicts], rules: int, slices: int
+    there: Scenario, count: int, policies: Mapping[str, Predicts], by: LearnerOfTraces
 ) -> dict[str, Any]:
-    """Scores of the same rules on another profile or a record, and of one chosen on its past."""
+    """Scores of the same policies on another profile or a record, and of one of its own past."""
     traces, refused = buildable(there, count)
-    splits = [train_splits(trace, 1)[0] for trace in traces]
-    candidates = drawn(splits[0], build_world(splits[0]), rules, 0)
-    own = parameters(chosen(splits, candidates, math.ceil(slices / count), 0))
+    place = Path(str(there.trace)).name
+    own = by.policy(f"{OWN} {place}", traces[0], count)
     seeds = [trace.trace_seed for trace in traces]
-    sums = played(there, seeds, "test", {**policies, OWN: DecisionTree(**own)})
+    sums = played(there, seeds, "test", {**policies, OWN: own})
     return {
-        "trace": Path(str(there.trace)).name,
+        "trace": place,
         "seeds": seeds,
         "refused": refused,
-        "own": own,
         "scores": {name: score_on(sums, name) for name in sums[0].costs},
+        "above_own": {name: score_on(sums, name, OWN) for name in policies},
     }
 
 
-def _print(env: str, found: Mapping[str, Any], counts: Sequence[int]) -> None:
+def _print(title: str, found: Mapping[str, Any], counts: Sequence[int]) -> None:
     best = found["best"]
     columns = ("traces", "seen", "fresh", f"above {best}: seen", "fresh", "gap")
     names = ("seen", "fresh", "above_seen", "above_fresh", "gap")
     rows = [(row["traces"], *(_text(row[name]) for name in names)) for row in found["rows"]]
-    print_table(f"{env}: rules chosen on so many traces", columns, rows)
+    print_table(f"{title}: learned from so many traces", columns, rows)
     print_line(f"{best} has {_text(found['best_fresh'])} on the fresh traces")
     if found["elsewhere"]:
         heads = [*map(_name, counts), OWN]
@@ -238,7 +268,7 @@ def _text(value: Sequence[float]) -> str:
     return "-" if math.isnan(one) else f"{one:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _draw(env: str, found: Mapping[str, Any], file: Path) -> None:
+def _draw(title: str, found: Mapping[str, Any], file: Path) -> None:
     """Scores by the number of traces, on seen and on fresh ones."""
     import matplotlib.pyplot as plt
 
@@ -254,16 +284,11 @@ def _draw(env: str, found: Mapping[str, Any], file: Path) -> None:
     axes.axhline(best, color="#4c5966", linestyle=":", label=f"{found['best']}, fresh")
     axes.set_xscale("log")
     axes.set_xticks(counts, [str(count) for count in counts])
-    axes.set(xlabel="traces that a rule was chosen on", ylabel="score", title=env)
+    axes.set(xlabel="traces that were learned from", ylabel="score", title=title)
     axes.legend()
     with replacing(file) as partial:
         figure.savefig(partial, format="png", dpi=120)
     drawing.close(figure)
-
-
-def _write(file: Path, content: dict[str, Any]) -> None:
-    with replacing(file) as path:
-        path.write_text(json.dumps(content, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The page of generalisation: rules chosen on n traces, on these, on fresh ones and elsewhere."""
+"""The page of generalisation: what is learned on n traces, on these, on fresh ones, elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.markdown import table
@@ -14,20 +14,19 @@ NAMES = ("seen", "fresh", "above_seen", "above_fresh", "gap")
 """Of each number of traces, in the order of the columns."""
 
 
-def generalisation(measured: Mapping[str, Any]) -> str:
-    """What `experiments.generalisation` wrote, one environment after another."""
-    parts = [line for env, found in measured.items() for line in _environment(env, found)]
+def generalisation(measured: Sequence[Mapping[str, Any]]) -> str:
+    """What `experiments.generalisation` wrote, one environment and learner after another."""
+    parts = [line for found in measured for line in _learned(found)]
     return "\n".join(parts[:-1])
 
 
-def _environment(env: str, found: Mapping[str, Any]) -> list[str]:
-    search, best = found["search"], found["best"]
-    (first, fresh), score = found["fresh"], estimate(found["best_fresh"])
+def _learned(found: Mapping[str, Any]) -> list[str]:
+    best, (first, fresh) = found["best"], found["fresh"]
     columns = ["traces", "seen", "fresh", f"above `{best}`, seen", "above it, fresh", "gap"]
     rows = [[str(row["traces"]), *(estimate(row[name]) for name in NAMES)] for row in found["rows"]]
     lines = [
-        f"**`{env}`**, {search['rules']:,} rules, all played on {search['slices']:,} slices; fresh"
-        f" are {fresh} traces (seeds {first:,} on), where `{best}` has {score}.",
+        f"**`{found['env']}`**, {_learner(found)}. Fresh are {fresh} traces (seeds {first:,} on),"
+        f" where `{best}` has {estimate(found['best_fresh'])}.",
         *("", *table(columns, rows), ""),
     ]
     if found["elsewhere"]:
@@ -36,8 +35,22 @@ def _environment(env: str, found: Mapping[str, Any]) -> list[str]:
             [_place(place), *(estimate(place["scores"][name]) for name in names)]
             for place in found["elsewhere"]
         ]
-        lines += [*table(["elsewhere", *names], there), *_refused(found["elsewhere"]), ""]
+        beside = [name for name in names if name in found["elsewhere"][0]["above_own"]]
+        above = [
+            [_place(place), *(estimate(place["above_own"][name]) for name in beside)]
+            for place in found["elsewhere"]
+        ]
+        lines += [*table(["elsewhere", *names], there), ""]
+        lines += [*table(["elsewhere, above own past", *beside], above)]
+        lines += [*_refused(found["elsewhere"]), ""]
     return lines
+
+
+def _learner(found: Mapping[str, Any]) -> str:
+    search = found["search"]
+    if found["learner"] != "rules":
+        return f"the {found['learner']} learner"
+    return f"the best of {search['rules']:,} rules, all played on {search['slices']:,} slices"
 
 
 def _place(place: Mapping[str, Any]) -> str:
