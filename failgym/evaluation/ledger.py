@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.ranges import joined_ranges
 from failgym.sim.shared.batch import EpisodeBatch
 from failgym.vocabulary import TERMS
 from failgym.worlds.world import World
@@ -105,9 +106,16 @@ class Ledger:
         self.forfeits[positions] = episodes["forfeited"]
         self.decisions[positions] = episodes["decisions"]
         self.illegal[positions] = episodes["illegal"]
+        first, sizes = self.first[positions], self.first[positions + 1] - self.first[positions]
+        states = batch.states_of(lanes)
+        self.states[joined_ranges(first, sizes)] = states
+        if batch.holds_others:
+            self._enter_others(batch, lanes, positions)
+        elif self.tells_drawn:
+            self.drawn_in[np.repeat(positions, sizes)[states[_BEYOND] > 0]] = True
+
+    def _enter_others(self, batch: EpisodeBatch, lanes: Ints, positions: Ints) -> None:
         for lane, position in zip(lanes.tolist(), positions.tolist(), strict=True):
-            first, last = self.first[position], self.first[position + 1]
-            self.states[first:last] = batch.own_states(lane)
             self.spent_on_others[position] = batch.spent_on_others(lane)
             self.work_of_others[position] = batch.work_of_others(lane)
             self.time_of_others[position] = batch.time_of_others(lane)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from failgym.baselines import Heuristic
 from failgym.evaluation import Anchors, Score, run_policy
 from failgym.evaluation.evidence import score_of
+from failgym.ranges import joined_ranges
 from failgym.worlds.build import build_world
 
 __all__ = ["ADOPTED", "SURE", "Comparison", "Floats", "Rows"]
@@ -64,7 +65,7 @@ class Comparison:
         if self._apart is None:
             return slices
         sizes = self.anchors.world.own_sizes[self.anchors.replay.slices]
-        return _ranges(np.cumsum(sizes)[slices] - sizes[slices], sizes[slices])
+        return joined_ranges(np.cumsum(sizes)[slices] - sizes[slices], sizes[slices])
 
     def costs(self, policy: Heuristic, slices: Rows) -> Floats:
         """What a variant costs on each row of some of the slices [rows]."""
@@ -117,20 +118,9 @@ class _Apart:
     def costs(self, policy: Heuristic, slices: Rows) -> Floats:
         """What a heuristic costs on each task of some slices of the world [tasks]."""
         first = self.first[slices]
-        task = _ranges(first, self.first[slices + 1] - first)
+        task = joined_ranges(first, self.first[slices + 1] - first)
         order = np.argsort(-self.length[task], kind="stable")
         run = run_policy(self.world, self.rules, policy, task[order], lanes=LANES)
         costs = np.empty(len(task))
         costs[order] = run.costs.sum(axis=1)
         return costs
-
-
-def _ranges(first: Rows, count: Rows) -> Rows:
-    """Whole numbers in ranges, one range after the other.
-
-    Args:
-        first: [ranges] where each begins.
-        count: [ranges] how many it has.
-    """
-    of = np.repeat(np.arange(len(first)), count)
-    return np.arange(len(of)) + (first - (np.cumsum(count) - count))[of]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from failgym.ranges import begins, joined_ranges
 from failgym.sim.pinned.records import World
 
 __all__ = ["part_of"]
@@ -26,14 +27,14 @@ def part_of(world: World, slices: Ints) -> tuple[World, Ints]:
         The world, and the number in ``world.tasks`` that each of its tasks had [tasks], ascending.
     """
     sizes = np.diff(world.slices)[slices]
-    order = world.order[_ranges(world.slices[slices], sizes)]
+    order = world.order[joined_ranges(world.slices[slices], sizes)]
     tasks = np.unique(order)
     records = world.tasks[tasks]
-    rows = world.rows[_ranges(records["rows_at"], records["rows"])]
-    records["rows_at"] = _begins(records["rows"])
-    risk = world.risk[_ranges(rows["risk_at"], rows["risks"])]
-    usage = _ranges(rows["usage_at"], rows["usages"])
-    rows["risk_at"], rows["usage_at"] = _begins(rows["risks"]), _begins(rows["usages"])
+    rows = world.rows[joined_ranges(records["rows_at"], records["rows"])]
+    records["rows_at"] = begins(records["rows"])
+    risk = world.risk[joined_ranges(rows["risk_at"], rows["risks"])]
+    usage = joined_ranges(rows["usage_at"], rows["usages"])
+    rows["risk_at"], rows["usage_at"] = begins(rows["risks"]), begins(rows["usages"])
     of_tasks = world.alarms.tasks
     part = world._replace(
         tasks=records,
@@ -48,14 +49,3 @@ def part_of(world: World, slices: Ints) -> tuple[World, Ints]:
         alarms=world.alarms._replace(tasks=of_tasks[tasks] if len(of_tasks) else of_tasks),
     )
     return part, tasks
-
-
-def _begins(counts: npt.NDArray[np.int64]) -> Ints:
-    """Where ranges begin that lie one behind the other."""
-    return np.cumsum(counts, dtype=np.int64) - counts
-
-
-def _ranges(first: Ints, counts: Ints) -> Ints:
-    """The numbers of ranges, one behind the other."""
-    shift = np.repeat(first - _begins(counts), counts)
-    return np.arange(len(shift), dtype=np.int64) + shift

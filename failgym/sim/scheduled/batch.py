@@ -37,6 +37,8 @@ class ScheduledBatch(EpisodeBatch):
             emptied (``state.episodes["logged"] = 0``).
     """
 
+    holds_others = True
+
     def __init__(
         self,
         world: World,

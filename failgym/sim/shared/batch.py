@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +108,9 @@ class EpisodeBatch(ABC):
         threads: threads per step; 0 for as many as there are processors, at most 8.
         units: units of the largest episode whose costs are told at its end.
     """
+
+    holds_others: ClassVar[bool] = False
+    """may an episode hold tasks that it does not ask about?"""
 
     def __init__(self, world: Any, state: Any, slices: int, threads: int, units: int = 0) -> None:
         if slices < 1:
@@ -272,6 +275,10 @@ class EpisodeBatch(ABC):
     def own_states(self, episode: int) -> npt.NDArray[Any]:
         """States of the tasks that an episode asks about."""
         return self.states(episode)
+
+    def states_of(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """`own_states` of several episodes, one after another."""
+        return np.concatenate([self.own_states(episode) for episode in episodes.tolist()])
 
     def spent_on_others(self, episode: int) -> tuple[float, float]:
         """What tasks that an episode does not ask about have taken, if it is charged for them.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from failgym.ranges import joined_ranges
 from failgym.traces.describe.facts import Facts, Flags, Floats, Ints
 from failgym.traces.describe.tables import DescriptionTable, Missing, Row
 from failgym.vocabulary import SECOND, Outcome
@@ -114,20 +115,13 @@ def levels(parent: Ints, child: Ints, time: Floats) -> Shape:
     ready = np.flatnonzero(waiting == 0)
     while len(ready):
         done[ready] = True
-        out = _between(first[ready], first[ready + 1])
+        out = joined_ranges(first[ready], first[ready + 1] - first[ready])
         to, source = child[out], parent[out]
         np.maximum.at(level, to, level[source] + 1)
         np.maximum.at(begin, to, begin[source] + time[source])
         np.subtract.at(waiting, to, 1)
         ready = np.unique(to[waiting[to] == 0])
     return Shape(np.where(done, level, 0), np.where(done, begin + time, 0.0))
-
-
-def _between(low: Ints, high: Ints) -> Ints:
-    """All numbers from each low up to, and without, its high."""
-    counts = high - low
-    start = np.repeat(low - (np.cumsum(counts) - counts), counts)
-    return start + np.arange(int(counts.sum()))
 
 
 def _width(facts: Facts, level: Ints, staged: Flags) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from failgym.predictors import CalibratedNodes, NodeForecast
+from failgym.ranges import joined_ranges
 from failgym.sim.scheduled.cluster.cluster import cluster_of
 from failgym.sim.scheduled.rules import NodePredictions
 from failgym.worlds.scenario import Scenario
@@ -24,9 +25,9 @@ def node_predictions(scenario: Scenario, part: Part) -> NodePredictions | None:
     forecast = _forecast(scenario, part)
     rows = cluster_of(part.trace)[1]
     count = np.diff(forecast.offset)[rows]
-    at = np.repeat(forecast.offset[rows] - (np.cumsum(count) - count), count)
+    at = joined_ranges(forecast.offset[rows], count)
     offset = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    return NodePredictions(offset, forecast.time[at + np.arange(len(at))])
+    return NodePredictions(offset, forecast.time[at])
 
 
 def _forecast(scenario: Scenario, part: Part) -> NodeForecast:
