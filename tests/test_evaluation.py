@@ -134,6 +134,8 @@ def test_the_number_of_lanes_changes_nothing() -> None:
     runs = [run_policy(world, CHECKPOINT, Recurrent(), lanes=n) for n in (1, 3, 7, 1000)]
     for run in runs[1:]:
         np.testing.assert_array_equal(run.costs, runs[0].costs)
+        for name, values in run.outcomes.items():
+            np.testing.assert_array_equal(values, runs[0].outcomes[name])
         assert run.decisions == runs[0].decisions
 
 

@@ -257,6 +257,19 @@ def test_every_figure_is_in_json_and_one_without_a_value_says_why(cloning: Ancho
     assert [idle[name] for name in ("saved_hours", "saved_completion_hours")] == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("slice_tasks", [1, 7])
+def test_slices_in_which_something_is_drawn_are_those_of_its_tasks(slice_tasks: int) -> None:
+    scenario = resolve("failgym/Cloning-v1", {"jobs": 1_000, "slice_tasks": slice_tasks})
+    anchors = Anchors.of(scenario, split="test")
+    run = anchors.run(REGISTRY["reroll"]())
+    assert run.drawn is not None
+    assert run.drawn_in is not None
+    ends = np.cumsum(anchors.world.own_sizes[run.slices])[:-1]
+    by_slice = [part.any() for part in np.split(run.drawn, ends)]
+    assert any(by_slice)
+    assert run.drawn_in.tolist() == by_slice
+
+
 def test_a_world_that_does_not_tell_has_no_share_of_drawn_attempts(cloning: Anchors) -> None:
     run = cloning.run(REGISTRY["reroll"]())
     assert run.drawn is not None
