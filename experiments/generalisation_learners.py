@@ -7,19 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from experiments.generated_to_real import learned
 from experiments.random_rules import chosen, train_splits
 from experiments.random_trees import drawn
 from experiments.zoo import CHOSEN_ON
-from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_of
 from failgym.agents.counterfactual.train import LEARNER
-from failgym.agents.training.result import NoneAcceptable
-from failgym.agents.training.train import train
-from failgym.agents.training.training_settings import TrainingSettings
-from failgym.baselines import REGISTRY, DecisionTree
+from failgym.baselines import DecisionTree
 from failgym.baselines.stored import parameters
 from failgym.envs import Scenario
-from failgym.evaluation.caller import Predicts
+from failgym.evaluation.caller import Predicts, policy_name
 from failgym.worlds.build import build_world
 
 __all__ = ["Counterfactual", "LearnerOfTraces", "RandomRules"]
@@ -96,21 +93,11 @@ class Counterfactual:
 
     def policy(self, label: str, scenario: Scenario, traces: int) -> Predicts:
         """The agent that is chosen."""
+        known = settings_of(LEARNER, scenario.name)
+        few: dict[str, Any] = {"traces": traces}
+        if known.chosen_on is not None:
+            few["chosen_on"] = math.ceil(traces * known.chosen_on / known.traces)
         run = self.folder / label.replace(" ", "-")
-        try:
-            result = train(scenario, run, _settings(scenario, traces), resume=run.exists())
-        except NoneAcceptable as error:
-            self.found[label] = {"replay": str(error)}
-            return REGISTRY["replay"]()
-        self.found[label] = {"seconds": result.seconds, "score": result.best.score}
-        if result.verdict is not None:
-            self.found[label]["verdict"] = result.verdict.answer
-        return load_agent(result.policy)
-
-
-def _settings(scenario: Scenario, traces: int) -> TrainingSettings:
-    known = settings_of(LEARNER, scenario.name)
-    few: dict[str, Any] = {"traces": traces, "env": {"trace_seed": scenario.trace_seed}}
-    if known.chosen_on is not None:
-        few["chosen_on"] = math.ceil(traces * known.chosen_on / known.traces)
-    return TrainingSettings(LEARNER.name, hyper=few, episodes=CHOSEN_ON.get(scenario.name))
+        agent = learned(scenario, run, 0, few, CHOSEN_ON.get(scenario.name))
+        self.found[label] = policy_name(agent)
+        return agent
