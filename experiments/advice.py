@@ -8,7 +8,11 @@ fresh traces of the same law (``--gate``: what that campaign wrote with ``--json
 assessed as an operator would, with all published rules and forecasts that are learned from its
 past. What is counted is said in `experiments.advice_summary`.
 
-Only measures whose prices are the same in both are played: kills and checkpoints.
+Only kills are played. Retries and clones have other prices in an assessment. Rules of checkpoints
+go by the mean time between losses, which an assessment counts on each record: their truth would be
+another one for each.
+
+DIR keeps what was found on each record by this code and law: the same command goes on after a kill.
 """
 
 from __future__ import annotations
@@ -26,18 +30,18 @@ from experiments.advice_summary import TITLES, Advised, counts
 from experiments.gate import CASES, Case, Key, dealt, told
 from experiments.gate_summary import TWICE
 from experiments.result_tables.cells import score_of
-from failgym.assessment import Candidate, assess
+from failgym.assessment import MEASURES, Candidate, assess
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, print_line, print_table
 from failgym.evaluation.scoring import Score
 from failgym.files import replacing
+from failgym.sources import code_hash
 from failgym.workers import each
 
 __all__ = ["Assessments", "advised", "truths_in"]
 
-MEASURE = {"GracePeriod-v1": "kill", "Checkpoint-v1": "checkpoint"}
-"""Environments of the campaign whose rules a measure has."""
-PLAYED = tuple(case for case in CASES if case.env in MEASURE)
+PLAYED = tuple(case for case in CASES if case.env == MEASURES["kill"].env)
+"""The laws of the campaign of verdicts whose rules and prices are those of the measure."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Assessments:
         """Assess a record, unless it has been."""
         case = next(one for one in PLAYED if one.name == key.case)
         known = self.row(key)
-        if known is not None and known["law"] == case.law:
+        by = {"law": case.law, "code": code_hash()}
+        if known is not None and all(known.get(name) == value for name, value in by.items()):
             return
         begun, trace = time.perf_counter(), case.trace(key.number)
         found = assess(
@@ -62,13 +67,13 @@ class Assessments:
             trace,
             {name: Candidate(rule, "published", name) for name, rule in case.rules.items()},
             name=key.file,
-            measures=[MEASURE[case.env]],
+            measures=["kill"],
             forecasts=("trained",),
         )
         assert found.advice is not None
         rules = [one for one in found.judged if one.kind != "chosen"]
         row = {
-            "law": case.law,
+            **by,
             "case": case.name,
             "number": key.number,
             "answer": found.advice.answer,

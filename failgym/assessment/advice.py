@@ -2,8 +2,8 @@
 
 A policy is advised if the interval of its saving lies above 0, wide enough for all candidates at
 once (`failgym.evaluation.verdict`); of several the one whose interval lies highest. Where perfect
-knowledge would hardly save anything, nothing is advised, nor if the policy loses where tasks share
-the record's own machines.
+knowledge would hardly save anything, nothing is advised, nor if it is where tasks share the
+record's own machines that the policy loses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from failgym.assessment.measures import MEASURES, TOGETHER
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
 from failgym.vocabulary import HOUR
+from failgym.worlds.settings.splitting import FOLDS
 
-__all__ = ["LEAST_UNITS", "Advice", "advice_of", "shown_hours", "with_closed_loop"]
+__all__ = [
+    "LEAST_UNITS",
+    "Advice",
+    "advice_of",
+    "later_half",
+    "shown_hours",
+    "with_closed_loop",
+]
 
 MOSTLY = 0.5
 """Share of a saving that rests on drawn attempts above which it is said right behind the saving."""
 LEAST_UNITS = 20
 """Blocks of jobs that must have been seen for anything to be advised (chosen): of fewer, how much
 they differ is hardly known."""
+MORE_THAN = 1.5
+"""Times as much must be lost where tasks wait as is lost as recorded for waiting to be the reason
+(chosen: other tasks are drawn)."""
 FEW_LINES = 3
 MADE = ("tuned", "learned")
 _UNWANTED = (
@@ -57,6 +68,7 @@ def advice_of(
     period: str,
     left_out: Sequence[str] = (),
     *,
+    tried: bool,
     record_jobs: int,
 ) -> Advice:
     """What to do.
@@ -67,6 +79,7 @@ def advice_of(
         unjudged: measure -> why it cannot be judged.
         period: what savings are counted by, "week" say.
         left_out: what could not be tried, a sentence each.
+        tried: were any policies asked for?
         record_jobs: of the whole record: only some of them are judged.
     """
     beside = _unjudged(unjudged)
@@ -77,16 +90,17 @@ def advice_of(
     if not rules:
         most = max(rooms, key=lambda room: room.hours)
         text = (
-            f"At most {shown_hours(most.hours)} machine-hours could have been saved net on the"
-            f" later half of the record, which used {shown_hours(most.whole)}"
+            f"At most {shown_hours(most.hours)} machine-hours could have been saved net on"
+            f" {later_half(most.folds)}, whose tasks of known end used {shown_hours(most.whole)}"
         )
-        tried = "; no rule that was asked for could be played." if left_out else "."
+        none = "; no rule that was asked for can do anything here." if tried else "."
+        less = "" if tried else "; without --quick a report says how much less"
         return Advice(
             "not asked",
-            f"{text}{tried}",
+            f"{text}{none}",
             (
                 "That takes somebody who knows beforehand how every task ends. Rules know only the"
-                " past, and save less; without --quick a report says how much less.",
+                f" past, and save less{less}.",
                 *left_out[:FEW_LINES],
                 *beside,
             ),
@@ -119,14 +133,16 @@ def advice_of(
 def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice:
     """The same, and what becomes of the saving where tasks share the record's own machines.
 
-    A policy that loses there is not advised.
+    A policy is not advised that loses there in sum and in most of the stretches in which it changes
+    anything (chosen: one stretch may be chance), and loses clearly more than on the same fold as
+    recorded.
 
     Args:
         advice: to adopt a policy.
         closed: what it does there.
         best: the policy, as it was judged where all else stays as recorded.
     """
-    as_recorded = best.saved / max(best.tasks, 1)
+    as_recorded = _of_last_fold(best)
     if closed.why_not is not None:
         text = (
             "How much of this is left where tasks wait for each other on your machines cannot be"
@@ -144,15 +160,40 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice
         waits = shown_hours(abs(closed.completion_hours) / closed.tasks)
         text = (
             f"Played on the record's own machines, where tasks wait for each other, it {does}"
-            f" machine-hours net a task (as recorded {shown_hours(as_recorded)} a task of the later"
-            f" half), and it takes {waits} hours {sooner} a task until all are done:"
-            f" {_stretches(closed)}."
+            f" machine-hours net a task ({_beside(as_recorded)}), and it takes {waits} hours"
+            f" {sooner} a task until all are done: {_stretches(closed)}."
         )
     first, *rest = advice.evidence
-    if closed.why_not is None and closed.saved < 0.0:
+    if _waiting_costs(closed, as_recorded):
         why = f"the rule {best.policy} loses where tasks wait for each other on your machines"
         return Advice("keep", f"{_KEEP}: {why}.", (text, first, *rest))
     return replace(advice, evidence=(first, text, *rest))
+
+
+def _of_last_fold(best: Judged) -> float | None:
+    """What a policy saves a task as recorded where the closed loop is played [machine-h].
+
+    None where the last fold was not judged, or nothing is in it.
+    """
+    if not best.folds or best.folds[-1] != FOLDS or not best.tasks_by_fold[-1]:
+        return None
+    return best.by_fold[-1] / best.tasks_by_fold[-1]
+
+
+def _beside(as_recorded: float | None) -> str:
+    """The same in words."""
+    if as_recorded is None:
+        return "as recorded its last tenth could not be judged"
+    does = "saves" if as_recorded >= 0.0 else "loses"
+    return f"as recorded it {does} {shown_hours(abs(as_recorded))} a task of its last tenth"
+
+
+def _waiting_costs(closed: ClosedLoop, as_recorded: float | None) -> bool:
+    """Does it lose since tasks wait for each other, by more than chance?"""
+    if closed.why_not is not None or closed.saved >= 0.0:
+        return False
+    mostly = 2 * closed.losing > closed.stretches - closed.unmoved
+    return mostly and closed.saved / closed.tasks < MORE_THAN * min(as_recorded or 0.0, 0.0)
 
 
 def _stretches(closed: ClosedLoop) -> str:
@@ -173,6 +214,16 @@ def _surely_saves(each: Judged) -> bool:
     return min(each.at_values.values()) > 0.0
 
 
+def later_half(folds: Sequence[int]) -> str:
+    """What was judged of a record.
+
+    >>> later_half([1, 2, 3, 4, 5]), later_half([4, 5])
+    ('the later half of the record', '2 of the 5 folds of the later half of the record')
+    """
+    half = "the later half of the record"
+    return half if len(folds) == FOLDS else f"{len(folds)} of the {FOLDS} folds of {half}"
+
+
 def shown_hours(value: float) -> str:
     """Hours with as many digits as they deserve.
 
@@ -189,10 +240,11 @@ def shown_hours(value: float) -> str:
 def _nothing(rooms: Sequence[MeasureRoom]) -> str:
     if not rooms:
         return f"{_KEEP}: this record cannot tell what any measure would be worth."
-    most = max(rooms, key=lambda room: room.share)
+    most = max(rooms, key=lambda room: room.hours)
     return (
-        f"{_KEEP}: there is nothing to gain. Somebody who knew all fates would save"
-        f" {100 * max(most.of_whole, 0.0):.2f} % of the machine-time."
+        f"{_KEEP}: there is nothing to gain. Somebody who knew all fates would save net"
+        f" {100 * max(most.of_whole, 0.0):.2f} % of the machine-time of tasks whose end is known,"
+        f" in {later_half(most.folds)}."
     )
 
 
@@ -210,7 +262,7 @@ def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
 def _saved(best: Judged) -> tuple[str, ...]:
     low, high = best.low or 0.0, best.high or 0.0  # what is adopted has an interval
     return (
-        f"On the later half of the record it would have saved {shown_hours(best.saved)}"
+        f"On {later_half(best.folds)} it would have saved {shown_hours(best.saved)}"
         f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
         f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence{_of_all(best)}.",
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
@@ -221,7 +273,7 @@ def _saved(best: Judged) -> tuple[str, ...]:
 def _of_all(best: Judged) -> str:
     """How many rules an interval is for."""
     many = best.verdict.candidates
-    return f", all {many} rules that do anything taken together" if many > 1 else ""
+    return f", all {many} ways to use a rule that differ taken together" if many > 1 else ""
 
 
 def _does(best: Judged) -> tuple[str, ...]:
@@ -305,7 +357,8 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom], record_jobs: int) -> tup
             f"{_apart(best)}.",
         )
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
-    text += f" ({interval})"
+    few = f", on {later_half(best.folds)}" if len(best.folds) < FOLDS else ""
+    text += f"{few} ({interval})"
     least = min(best.at_values, key=lambda factor: best.at_values[factor])
     found: list[str] = []
     if best.verdict.units < LEAST_UNITS:

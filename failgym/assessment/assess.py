@@ -26,6 +26,7 @@ from failgym.assessment.judging import (
     fields_of,
     judged,
     play,
+    reason,
     with_mtbf,
 )
 from failgym.assessment.makers import Maker, of_all
@@ -137,8 +138,12 @@ class Assessment:
     """step -> how long it took [s]"""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values, with the shares that the page shows."""
+        content = asdict(self)
+        content["happened"]["wasted_share"] = self.happened.wasted_share
+        for room, shown in zip(content["rooms"], self.rooms, strict=True):
+            room |= {"of_whole": shown.of_whole, "says": shown.says}
+        return content
 
 
 def assess(
@@ -192,7 +197,9 @@ def assess(
     rooms = state.run(able, shown, why_not)
     results = state.judge()
     advice = advice_of(
-        rooms, results, why_not, found.period, state.left_out, record_jobs=found.jobs
+        *(rooms, results, why_not, found.period, state.left_out),
+        tried=bool(candidates),
+        record_jobs=found.jobs,
     )
     closed = None
     if advice.policy is not None:
@@ -326,7 +333,7 @@ class _State:
             try:
                 rooms.append(self._measure(measure, forecasts))
             except ValueError as error:
-                why_not[measure.name] = _line(error)
+                why_not[measure.name] = reason(error)
         judged = {room.measure for room in rooms}
         if len(judged) > 1:
             whole = together([each for each in measures if each.name in judged])
@@ -349,7 +356,7 @@ class _State:
                 with self._clock(f"{label}: record"):
                     shown = self._course(measure, forecast)
             except (ImportError, ValueError) as error:
-                self.left_out.append(f"{label}: {_line(error)}.")
+                self.left_out.append(f"{label}: {reason(error)}.")
                 continue
             self.left_out += [  # these rules are judged on fewer tasks than those without forecasts
                 f"{label}: {each}." for each in shown.skipped if each not in skipped
@@ -370,10 +377,10 @@ class _State:
                 try:
                     found[name] = play(course, name, each.who, each.key, self._work)
                 except (ImportError, ValueError) as error:
-                    self.left_out.append(f"{label}: {name}: {_line(error)}.")
+                    self.left_out.append(f"{label}: {name}: {reason(error)}.")
                     continue
             self.left_out += [
-                f"{label}: {name}: nothing was made for {_plain(note)}."
+                f"{label}: {name}: nothing was made for {reason(note)}."
                 for note in found[name].notes.tolist()
             ]
         ground = course.ground
@@ -398,15 +405,15 @@ class _State:
         )
 
     def judge(self) -> tuple[Judged, ...]:
-        """All that was played, with intervals for all that act at once.
+        """All that was played, with intervals for all that act at once and may be advised.
 
-        Those that do the same on the same tasks count once.
+        Those that save the same on every task count once, whatever the measure is called.
         """
         acting = len(
             {
-                (each.ground.measure, sha256(each.played.terms.tobytes()).digest())
+                sha256((each.ground.replay - each.played.terms).sum(axis=1).tobytes()).digest()
                 for each in self._played
-                if acted(each.ground, each.played)
+                if each.kind != "chosen" and acted(each.ground, each.played)
             }
         )
         with self._clock("intervals"):
@@ -431,12 +438,3 @@ class _PlayedBy(NamedTuple):
     about: str
     played: Played
     chosen: tuple[str, ...] = ()
-
-
-def _line(error: Exception) -> str:
-    return _plain(str(error))
-
-
-def _plain(text: str) -> str:
-    """In one line, without a full stop."""
-    return " ".join(text.split()).rstrip(".")

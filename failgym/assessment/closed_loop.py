@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.judging import fields_of, with_mtbf
+from failgym.assessment.judging import fields_of, reason, scenario_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure
 from failgym.assessment.work_folder import WorkFolder
@@ -63,6 +63,8 @@ class ClosedLoop:
     """of the last fold that were played"""
     losing: int = 0
     """stretches in which it loses"""
+    unmoved: int = 0
+    """stretches in which it changes nothing"""
     saved: float = 0.0
     """net, of all that was in the cluster with them [machine-h]"""
     machine_hours: float = 0.0
@@ -100,9 +102,8 @@ def closed_loop(
     """
     if not trace.rows("machines"):
         return ClosedLoop("the record names no machines")
-    shown = {"forecast": "none"} if forecast == "none" else {}
     try:
-        alone = with_mtbf(measure.scenario(source, task_value, fold=FOLDS, **shown))
+        alone = scenario_of(measure, source, forecast, task_value, FOLDS)
         scenario = replace(alone.override(**_OWN_MACHINES), split="test")
         about = {"closed": key, "scenario": fields_of(scenario), "trace": trace.content_hash}
         with work.making({"made": key, **about}) as folder:
@@ -112,7 +113,7 @@ def closed_loop(
         kept = WorkFolder(None) if key is None else work
         return _of(_stretches(world, scenario, policy, name, about, kept, step))
     except (ImportError, ValueError) as error:
-        return ClosedLoop(" ".join(str(error).split()).rstrip("."))
+        return ClosedLoop(reason(error))
 
 
 def _stretches(
@@ -167,6 +168,7 @@ def _of(stretches: Floats) -> ClosedLoop:
         tasks=int(tasks),
         stretches=len(stretches),
         losing=int((stretches[:, 1] < 0.0).sum()),
+        unmoved=int((stretches[:, 1:] == 0.0).all(axis=1).sum()),
         saved=saved,
         machine_hours=machine_hours,
         completion_hours=completion_hours,

@@ -317,7 +317,7 @@ class _Count:
         used = np.bincount(group, known, len(names)) / HOUR
         pairs = np.unique(np.stack([group[where], self.job[where]]), axis=1)
         jobs = np.bincount(pairs[0], minlength=len(names))
-        total = float(hours.sum())
+        total = float(self.time[self.wasted].sum()) / HOUR
         order = np.lexsort((names, -hours))[:most]
         return tuple(
             Group(

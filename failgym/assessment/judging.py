@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from failgym import metrics
 from failgym.assessment.happened import known_hours
 from failgym.assessment.makers import Maker
-from failgym.assessment.measures import TASK_VALUE, Measure, mtbf_of
+from failgym.assessment.measures import TASK_VALUE, Measure, mtbf_of, together
 from failgym.assessment.work_folder import FIGURES, Played, WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
@@ -50,6 +51,8 @@ __all__ = [
     "judged",
     "make",
     "play",
+    "reason",
+    "scenario_of",
     "with_mtbf",
 ]
 
@@ -66,6 +69,8 @@ WIDEST = 2.0
 """Intervals that hold 0 and are wider, as a multiple of the machine-time of the tasks that are
 asked about, say nothing (chosen). Where a task is worth more than `TASK_VALUE` times its
 machine-time, as much more may be saved and lost, and they may be as much wider."""
+_FIELD = re.compile(rf"\b({'|'.join(one.name for one in fields(Scenario))})=[^\s:]+:?\s*")
+"""A field of a scenario and its value, in a message."""
 _FORFEITED, _OVERHEAD = TERMS.index("forfeited"), TERMS.index("overhead")
 
 
@@ -91,21 +96,16 @@ class Course:
         Raises:
             ValueError: if nothing is decided in any fold.
         """
-        shown = {"forecast": "none"} if forecast == "none" else {}
         scenarios: list[Scenario] = []
         places: list[Anchors] = []
         skipped: list[str] = []
         for fold in range(1, FOLDS + 1):
             try:
-                scenario = measure.scenario(trace, task_value, fold=fold, **shown)
-                if (why := _unknown_before(measure, scenario)) is not None:
-                    skipped.append(f"fold {fold}: before it {why}")
-                    continue
-                scenario = with_mtbf(scenario)
+                scenario = scenario_of(measure, trace, forecast, task_value, fold)
                 places.append(Anchors.of(scenario, split="test"))
                 scenarios.append(scenario)
             except ValueError as error:
-                skipped.append(f"fold {fold}: {_why_skipped(error)}")
+                skipped.append(f"fold {fold}: {reason(error)}")
         if not places:
             raise ValueError(
                 f"none of the {FOLDS} folds that the later half of the record is cut into can be"
@@ -119,11 +119,9 @@ class Course:
         return Folds(self.places)
 
     @cached_property
-    def whole(self) -> Whole:
-        """All that the folds hold, whether the measure is about it or not."""
-        parts = [split_of(each, "test") for each in self.scenarios]
-        known = [int((part.task_outcome != Outcome.CENSORED).sum()) for part in parts]
-        return Whole(sum(known), sum(map(known_hours, parts)))
+    def wholes(self) -> tuple[Whole, ...]:
+        """All that each fold holds, whether the measure is about it or not."""
+        return tuple(map(_whole, self.scenarios))
 
     @cached_property
     def pasts(self) -> tuple[Past | None, ...]:
@@ -145,7 +143,7 @@ class Course:
             submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
             mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
             task_value=self.scenarios[-1].task_value or 0.0,
-            whole=self.whole,
+            wholes=self.wholes,
         )
 
     def can_play(self, policy: Policy, name: str) -> bool:
@@ -154,8 +152,10 @@ class Course:
 
 
 class Whole(NamedTuple):
-    """All tasks of known fate that folds hold."""
+    """All tasks of known fate that a fold holds."""
 
+    fold: int
+    """1 to 5"""
     tasks: int
     hours: float
     """their machine-time [machine-h]"""
@@ -181,7 +181,8 @@ class Ground:
     """mean time between losses before the last fold [ms]; None where nothing is checkpointed"""
     task_value: float
     """what a task is worth that finishes, as a multiple of its machine-time"""
-    whole: Whole
+    wholes: tuple[Whole, ...]
+    """of each fold"""
 
     @property
     def spent(self) -> float:
@@ -204,20 +205,51 @@ class Past:
         return float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
 
 
-def _why_skipped(error: ValueError) -> str:
-    """The reason alone: a report has no fields that its reader could set."""
-    text = str(error).removeprefix("scenario: ")
-    return text.rpartition("; set ")[0] or text
+def _whole(scenario: Scenario) -> Whole:
+    part = split_of(scenario, "test")
+    known = int((part.task_outcome != Outcome.CENSORED).sum())
+    return Whole(scenario.fold, known, known_hours(part))
 
 
-def _unknown_before(measure: Measure, scenario: Scenario) -> str | None:
-    """Why what is known before a fold does not tell what the measure is worth; None if it does.
+def reason(error: Exception | str) -> str:
+    """Why something cannot be done, in one line and without a full stop.
 
-    What a task meets in attempts beyond the record is drawn by laws of that past.
+    A report has no fields that its reader could set: what a message says of them is left out.
     """
-    if not (measure.after or measure.parts):
-        return None
-    return measure.why_not(split_of(scenario, "train"))
+    text = " ".join(str(error).split()).removeprefix("scenario: ")
+    text = text.rpartition("; set ")[0] or text
+    return _FIELD.sub("", text).rstrip(".")
+
+
+def scenario_of(
+    measure: Measure, trace: str | Trace, forecast: str, task_value: float, fold: int
+) -> Scenario:
+    """A measure on a fold of a record, as far as what was before the fold tells of it.
+
+    What a task meets in attempts beyond the record is drawn by laws of that past. Of several
+    measures at once those are left out of which the past does not tell.
+
+    Args:
+        measure: what may be done.
+        trace: the folder of the record, or the record.
+        forecast: "none" or "trained".
+        task_value: what a task is worth that finishes, as a multiple of its machine-time.
+        fold: 1 to 5.
+
+    Raises:
+        ValueError: if the past tells of none, or there is nothing in the fold.
+    """
+    shown = {"forecast": "none"} if forecast == "none" else {}
+    scenario = measure.scenario(trace, task_value, fold=fold, **shown)
+    if measure.after or measure.parts:
+        past = split_of(scenario, "train")
+        whys = {part.name: part.why_not(past) for part in measure.parts or (measure,)}
+        known = [part for part in measure.parts or (measure,) if whys[part.name] is None]
+        if not known:
+            raise ValueError(f"before it {next(iter(whys.values()))}")
+        if len(known) < len(measure.parts):
+            scenario = together(known).scenario(trace, task_value, fold=fold, **shown)
+    return with_mtbf(scenario)
 
 
 def _past(scenario: Scenario) -> Past | None:
@@ -386,8 +418,12 @@ class Judged:
     decide to tell"""
     without_largest: float
     """net saving without the block of jobs that saves most [machine-h]"""
+    folds: tuple[int, ...]
+    """numbers of the folds that were judged, of `FOLDS`, in order of time"""
     by_fold: tuple[float, ...]
-    """net saving in each fold, in order of time [machine-h]"""
+    """net saving in each of them [machine-h]"""
+    tasks_by_fold: tuple[int, ...]
+    """of known fate that each of them holds, whether the measure is about them or not"""
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
@@ -411,8 +447,6 @@ class Judged:
     acts: bool
     mtbf: int | None = None
     """what periodic checkpoints go by [ms]; None if it saves nothing"""
-    tasks: int = 0
-    """of known fate that the folds hold, whether the measure is about them or not"""
     about: str = ""
     """what it does, in a sentence"""
     chosen: tuple[str, ...] = ()
@@ -466,7 +500,9 @@ def judged(
         verdict=verdict,
         harm=_chance_of_loss(even, saved) if acts and low is not None else None,
         without_largest=total - max(float(_by_unit(ground, saved).max(initial=0.0)), 0.0),
+        folds=tuple(whole.fold for whole in ground.wholes),
         by_fold=_by_fold(ground, saved),
+        tasks_by_fold=tuple(whole.tasks for whole in ground.wholes),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
         periods=len(by_period),
@@ -480,7 +516,6 @@ def judged(
         at_values={f"{factor:g}": total + (factor - 1.0) * forfeited_value for factor in VALUES},
         acts=acts,
         mtbf=ground.mtbf if by_term[:, _OVERHEAD].any() else None,
-        tasks=ground.whole.tasks,
         about=about,
         chosen=chosen,
     )

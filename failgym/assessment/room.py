@@ -39,6 +39,8 @@ class MeasureRoom:
     whole: float
     """machine-time of all tasks of known fate there, whether the measure is about them or not
     [machine-h]"""
+    folds: tuple[int, ...]
+    """numbers of the folds that were judged, of `FOLDS`: all figures are of these"""
     tasks: int
     unit: str
     """"job" or "slice" """
@@ -97,7 +99,8 @@ def room_of(course: Course) -> MeasureRoom:
         completion_hours=sum(map(_completion_hours, course.places)),
         spent=spent,
         share=net / spent if spent > 0.0 else 0.0,
-        whole=course.whole.hours,
+        whole=sum(whole.hours for whole in course.wholes),
+        folds=tuple(whole.fold for whole in course.wholes),
         tasks=len(evidence.replay),
         unit=stakes.name,
         units=len(stakes.possible),

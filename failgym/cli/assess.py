@@ -21,6 +21,7 @@ from failgym.files import replacing
 
 if TYPE_CHECKING:
     from failgym.assessment import Assessment, Candidate
+    from failgym.assessment.room import MeasureRoom
     from failgym.workers import Workers
 
 __all__ = ["assess"]
@@ -246,9 +247,8 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
 
 
 def _same_name(spec: str | Path, name: str) -> ValueError:
-    return ValueError(
-        f"--policies {spec}: another policy is called {name} already; rename its file"
-    )
+    rename = "; rename its file" if Path(spec).exists() else ""
+    return ValueError(f"--policies {spec}: another policy is called {name} already{rename}")
 
 
 def _of_folder(folder: Path) -> dict[str, Candidate]:
@@ -268,11 +268,14 @@ def _of_folder(folder: Path) -> dict[str, Candidate]:
     return found
 
 
-def _key(spec: str) -> list[str] | None:
+def _key(spec: str) -> list[Any] | None:
     """What tells a policy from others; None of code that may change under the same name."""
     from failgym.baselines import REGISTRY
+    from failgym.baselines.stored import parameters
     from failgym.leaderboard.submission.records import file_sha256
 
+    if spec in REGISTRY:
+        return [spec, parameters(REGISTRY[spec]())]  # as in `_published`
     if spec.partition(":")[0] in REGISTRY:
         return [spec]
     return [spec, file_sha256(Path(spec))] if Path(spec).is_file() else None
@@ -382,6 +385,13 @@ def _silent(text: str) -> None:
     """Say nothing."""
 
 
+def _few_folds(room: MeasureRoom) -> str:
+    """How many folds were judged, where it is not all."""
+    from failgym.worlds.settings.splitting import FOLDS
+
+    return "" if len(room.folds) == FOLDS else f" on {len(room.folds)} of {FOLDS} folds"
+
+
 def _print(found: Assessment) -> None:
     """The report in ten lines at most, with hours as the page shows them."""
     from failgym.assessment.advice import shown_hours
@@ -407,9 +417,11 @@ def _print(found: Assessment) -> None:
             money = f"; {shown_hours(room.machine_hours)} h of machine-time alone, {worth}"
         print_line(
             f"{room.measure}: could have saved {shown_hours(room.hours)} h net at most"
-            f" ({100 * room.of_whole:.1f} % of the machine-time{money}): {room.says}"
+            f"{_few_folds(room)} ({100 * room.of_whole:.1f} % of what is known{money}): {room.says}"
         )
-    if others := [f"{room.measure} {shown_hours(room.hours)} h" for room in rooms[1:]]:
+    if others := [
+        f"{each.measure} {shown_hours(each.hours)} h{_few_folds(each)}" for each in rooms[1:]
+    ]:
         print_line(f"with other measures: {', '.join(others)}")
     for line in (advice.text, *advice.evidence[:SAID]):
         print_line(line)

@@ -374,7 +374,7 @@ def test_names_of_measures_may_have_spaces_between(record: Path, tmp_path: Path)
     assert invoke("assess", record, *arguments) == 0
 
 
-@pytest.mark.parametrize("origin", [10**15, -(10**15)])
+@pytest.mark.parametrize("origin", [10**15, -(10**15), 10**17])
 def test_dates_that_no_calendar_has_are_not_shown(
     record: Path, tmp_path: Path, origin: int
 ) -> None:

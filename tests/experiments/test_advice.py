@@ -109,3 +109,7 @@ def test_a_record_is_assessed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(advice, "PLAYED", (replace(TINY, jobs=701),))
     with pytest.raises(AssertionError, match="assessed before"):
         assessments.assess(key)
+    monkeypatch.setattr(advice, "PLAYED", (TINY,))
+    monkeypatch.setattr(advice, "code_hash", lambda: "another")
+    with pytest.raises(AssertionError, match="assessed before"):
+        assessments.assess(key)
