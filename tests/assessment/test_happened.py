@@ -82,6 +82,15 @@ def test_by_hand() -> None:
     assert found.outcomes["CENSORED"] == 1
 
 
+def test_shares_of_users_are_of_all_waste() -> None:
+    """That of tasks which nobody put a name to, too."""
+    jobs = BY_HAND.frame("jobs").assign(user=["ann", None, "ann"])
+    tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
+    tables["jobs"] = make_table("jobs", {str(name): jobs[name].to_numpy() for name in jobs})
+    found = happened(Trace(BY_HAND.meta, **tables))
+    assert [(each.name, each.hours, each.share) for each in found.top_users] == [("ann", 5.0, 0.2)]
+
+
 def test_gpus_by_hand() -> None:
     tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
     frame = BY_HAND.frame("tasks").assign(gpu=[2.0, 0.0, 4.0])

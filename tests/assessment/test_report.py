@@ -369,6 +369,45 @@ def test_two_policies_of_one_name_are_refused(
     assert f"--policies {tmp_path / 'two'}: another policy is called rule already" in said
 
 
+def test_a_published_rule_may_be_named_beside_all_of_them(record: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    named = ("--policies", "published", "--policies", "optimal_stopping")
+    assert invoke("assess", record, "--out", out, *QUICK, *named) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    names = [each["policy"] for each in content["judged"]]
+    assert names.count("optimal_stopping") == 1
+    assert len(names) > 2
+
+
+def test_shares_of_the_page_are_in_the_json(found: Assessment) -> None:
+    content, text = found.to_json(), page(found)
+    assert content["happened"]["wasted_share"] == found.happened.wasted_share
+    assert [room["of_whole"] for room in content["rooms"]] == [
+        room.of_whole for room in found.rooms
+    ]
+    assert all(f"{100 * room['of_whole']:.1f} %" in text for room in content["rooms"])
+    json.dumps(content)
+
+
+def test_the_smaller_chance_of_harm_is_shown_as_the_smaller(found: Assessment) -> None:
+    def shown(harm: float) -> str:
+        rows = tuple(replace(each, harm=harm) for each in found.judged)
+        return page(replace(found, judged=rows))
+
+    assert "below 0.2 %" in shown(0.0)
+    assert "below 0.2 %" in shown(0.0005)
+    assert "0.25 %" in shown(0.0025)
+
+
+def test_what_was_judged_on_some_folds_says_so(found: Assessment) -> None:
+    assert "5 folds" not in page(found)
+    few = tuple(replace(room, folds=(4, 5)) for room in found.rooms)
+    rows = tuple(replace(each, folds=(4, 5)) for each in found.judged)
+    text = page(replace(found, rooms=few, judged=rows))
+    assert "on 2 of the 5 folds of the later half of the record" in text
+    assert text.count("on 2 of 5 folds") == len(few) + sum(each.acts for each in rows)
+
+
 def test_names_of_measures_may_have_spaces_between(record: Path, tmp_path: Path) -> None:
     arguments = ("--out", tmp_path / "report", "--quick", "--measures", "kill, kill")
     assert invoke("assess", record, *arguments) == 0
