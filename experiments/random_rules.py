@@ -100,15 +100,14 @@ def chosen(
         slices: of each trace that all of them are played on.
         seed: of the order of slices.
     """
-    worlds = [build_world(split) for split in splits]
     rng = np.random.default_rng(seed)
-    orders = [rng.permutation(world.slices) for world in worlds]
+    orders = [rng.permutation(build_world(split).slices) for split in splits]
     left = list(rules)
     count = slices
     while True:
         costs = np.zeros(len(left))
-        for split, world, order in zip(splits, worlds, orders, strict=True):
-            costs += costs_of(split, world, left, np.sort(order[:count]))
+        for split, order in zip(splits, orders, strict=True):  # a hundred worlds have no room
+            costs += costs_of(split, build_world(split), left, np.sort(order[:count]))
         best = np.argsort(costs, kind="stable")
         played = sum(min(count, len(order)) for order in orders)
         print_line(f"{len(left)} rules on {played} slices: {costs.min():.6g} at least")
