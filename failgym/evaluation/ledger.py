@@ -100,7 +100,9 @@ class Ledger:
         self.illegal = np.zeros(len(slices), dtype=np.int64)
 
     def enter(self, batch: EpisodeBatch, lanes: Ints, positions: Ints) -> None:
-        """Write down the episodes of lanes that ended on the slices at these positions."""
+        """Write down the episodes of lanes that ended on the slices at these positions, if any."""
+        if not len(lanes):
+            return
         episodes = batch.state.episodes[lanes]
         self.costs[positions] = episodes["cost"]
         self.forfeits[positions] = episodes["forfeited"]
