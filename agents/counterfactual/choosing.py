@@ -94,7 +94,11 @@ def mean_validation(found: Mapping[str, Validation]) -> Validation:
         found: by the id of the environment; where agents are chosen by their tails, in shares of
             the room.
     """
-    each = [EnvironmentScore(env, one.score, one.low, one.high) for env, one in found.items()]
+    each = [
+        EnvironmentScore(env, one.score, one.low, one.high, one.caution)
+        for env, one in found.items()
+    ]
+    cautions = {one.caution for one in each}
     score = _mean([one.score for one in each])
     first, tails = next(iter(found.values())), [one.tail for one in found.values()]
     down = [None if one.low is None else one.score - one.low for one in each]
@@ -105,6 +109,7 @@ def mean_validation(found: Mapping[str, Validation]) -> Validation:
         score=score,
         low=None if below is None else score - below / len(each),
         high=None if above is None else score + above / len(each),
+        caution=first.caution if len(cautions) == 1 else None,
         false_kills_per_job=max(one.false_kills_per_job or 0.0 for one in found.values()),
         tail=None if None in tails else _mean([tail for tail in tails if tail is not None]),
         environments=tuple(each),

@@ -11,7 +11,8 @@ one before would do, for ever. Rollouts, which these methods estimate gains from
 here, and one of each is enough.
 
 Of several environments the decisions are pooled, on the scale of their scores, and one ensemble
-learns from all. Agents are chosen by the mean of their scores in them.
+learns from all. The round is chosen by the mean of the scores in them, and how cautious the agent
+is in each by the score there: one may teach less than another.
 
 What is random follows from the seed and the numbers of round, trace and environment. So a run that
 was stopped goes on from the last round that was finished, and ends with the same agent.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -158,20 +159,21 @@ def _chosen(
 ) -> TrainingResult:
     """The agent that validates best, written to the folder, and what is to be said of it."""
     begun = time.perf_counter()
-    candidates = [
-        run.validation(anchors, one, caution) for one in rounds for caution in run.hyper.caution
+    found = [
+        run.validations(anchors, one, caution) for one in rounds for caution in run.hyper.caution
     ]
+    tried = [mean_validation(each) if run.several else next(iter(each.values())) for each in found]
+    candidates = [*tried, *_by_environment(found, run.hyper)] if run.several else tried
     best = _best(candidates, run.hyper)
     assert best.round is not None
-    assert best.caution is not None
     scores = {"validation": best.to_json()}
-    run.keep(folder.best, rounds[best.round - 1], best.caution, called, scores)
+    run.keep_best(folder.best, rounds[best.round - 1], best, called, scores)
     agent = load_agent(folder.best)
     seen = run.settings.split != "fit"  # then it has learned from validation jobs
     verdicts: dict[str, Verdict] = {}
     if not seen:
         for place, here in zip(run.places, anchors, strict=True):
-            verdicts[place.id] = judged(here, agent, len(candidates))
+            verdicts[place.id] = judged(here, agent, len(tried))
     scoring, learning = time.perf_counter() - begun, sum(one.seconds for one in rounds)
     steps = rounds[-1].steps
     return TrainingResult(
@@ -180,7 +182,7 @@ def _chosen(
         seed=run.settings.seed,
         steps=steps,
         best=best,
-        last=candidates[-1],
+        last=tried[-1],
         validations=tuple(candidates),
         warm_start=None,
         seconds=learning + scoring,
@@ -215,6 +217,26 @@ def _best(candidates: Sequence[Validation], hyper: CounterfactualSettings) -> Va
         return found, -(one.round or 0), one.caution or 0.0
 
     return max(allowed, key=rank)
+
+
+def _by_environment(
+    found: Sequence[Mapping[str, Validation]], hyper: CounterfactualSettings
+) -> list[Validation]:
+    """Of each round the agent that is as cautious in each environment as does best there.
+
+    Args:
+        found: of each agent the validation in each environment.
+        hyper: as `_best`.
+
+    Raises:
+        ValueError: as `_best`.
+    """
+    chosen: list[Validation] = []
+    for number in sorted({one.round or 0 for each in found for one in each.values()}):
+        of_round = [each for each in found if all(one.round == number for one in each.values())]
+        best = {env: _best([each[env] for each in of_round], hyper) for env in of_round[0]}
+        chosen.append(mean_validation(best))
+    return chosen
 
 
 @contextmanager
@@ -391,16 +413,15 @@ class _Run:
         sequence = np.random.SeedSequence([self.settings.seed, *of])
         return int(sequence.generate_state(1, np.uint32)[0])
 
-    def validation(
+    def validations(
         self, anchors: Sequence[Sequence[Anchors]], one: _Round, caution: float
-    ) -> Validation:
-        """The score of a round's ensemble, so cautious; of several environments their mean."""
+    ) -> dict[str, Validation]:
+        """The score of a round's ensemble, so cautious, by environment."""
         decider = replace(one.decider, caution=caution)
-        found = {
+        return {
             place.id: self._validation_in(place, here, decider, one)
             for place, here in zip(self.places, anchors, strict=True)
         }
-        return mean_validation(found) if self.several else next(iter(found.values()))
 
     def _validation_in(
         self, place: LearnedIn, anchors: Sequence[Anchors], decider: Decider, one: _Round
@@ -421,6 +442,19 @@ class _Run:
             false_kills_per_job=false_kills_per_job(anchors, runs),
             tail=tail,
         )
+
+    def keep_best(
+        self, file: Path, one: _Round, best: Validation, called: str, scores: dict[str, Any]
+    ) -> None:
+        """Write the policy file of the agent that validates best, of that round."""
+        cautions = {each.env: each.caution for each in best.environments or ()}
+        own = cautions.get(f"failgym/{self.scenario.name}", best.caution)
+        assert own is not None
+        places = tuple(
+            place.model_copy(update={"caution": cautions[place.id]}) for place in self.environments
+        )
+        run = replace(self, environments=places)
+        run.keep(file, one, own, called, scores)
 
     def keep(
         self, file: Path, one: _Round, caution: float, called: str, scores: dict[str, Any]

@@ -43,7 +43,8 @@ class Decider:
     choices: tuple[int, ...]
     """actions, CONTINUE first; or, if it follows rules, the numbers of all of them"""
     caution: float
-    """standard deviations between models that are taken off their mean"""
+    """standard deviations between models that are taken off their mean, where `inputs` say nothing
+    else"""
     advice: tuple[Heuristic, ...] = ()
     """rules whose answers the ensemble is shown behind the fields"""
     follows: bool = False
@@ -118,9 +119,11 @@ class Decider:
 
     def _doubt(self, margins: Floats) -> Floats:
         """What is taken off the means of margins [rows, outputs]."""
-        if self.caution == 0.0 or margins.shape[2] == 1:
+        own = None if self.inputs is None else self.inputs.caution
+        caution = self.caution if own is None else own
+        if caution == 0.0 or margins.shape[2] == 1:
             return np.zeros(margins.shape[:2], dtype=np.float32)
-        return np.float32(self.caution) * margins.std(axis=2, ddof=1)
+        return np.float32(caution) * margins.std(axis=2, ddof=1)
 
     def _matrices(self, mean: Floats, doubt: Floats, number: int) -> tuple[Floats, Floats]:
         """How much better a choice is than another, and the doubt, of a round.

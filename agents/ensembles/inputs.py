@@ -38,6 +38,8 @@ class Inputs:
     """columns of fields that are shown as 0"""
     prices: tuple[float, ...] = ()
     """what is charged here, shown behind the fields"""
+    caution: float | None = None
+    """standard deviations between models that are taken off their mean here; None: as elsewhere"""
 
     def shown(
         self,

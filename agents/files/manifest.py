@@ -125,6 +125,9 @@ class TrainedIn(Environment):
     in doubt"""
     hidden: tuple[str, ...] = ()
     """fields that are shown as 0 there"""
+    caution: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
+    """of an ensemble: standard deviations between models that are taken off their mean there; None:
+    as its sizes say"""
 
 
 class Manifest(GrownRecord):

@@ -145,7 +145,7 @@ class TrainedPolicy:
         charged = prices_in(rules, network.priced) if network.priced else ()
         if isinstance(trained, TrainedIn) and self.manifest.trained_in(rules) is trained:
             hidden = [self.manifest.fields.index(name) for name in trained.hidden]
-            return Inputs(trained.hears, tuple(hidden), charged)
+            return Inputs(trained.hears, tuple(hidden), charged, trained.caution)
         playing = [n for n, rule in enumerate(network.advice) if rule.plays_in(rules)]
         return Inputs(tuple(playing), (), charged)
 
@@ -281,7 +281,7 @@ class TrainedPolicy:
 
 def _said(place: TrainedIn) -> str:
     """What decides there, of an environment."""
-    return place.model_dump_json(include={"id", "hears", "hidden"})
+    return place.model_dump_json(include={"id", "hears", "hidden", "caution"})
 
 
 def _remembered(

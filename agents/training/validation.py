@@ -34,6 +34,8 @@ class EnvironmentScore:
     low: float | None
     high: float | None
     """as those of `Validation`"""
+    caution: float | None = None
+    """as that of `Validation`: what does best here"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Validation:
     round: int | None = None
     """of counterfactual learning, after which"""
     caution: float | None = None
-    """of trees: standard deviations between models that were taken off their mean"""
+    """of trees: standard deviations between models that were taken off their mean; None where there
+    are several environments, and in each what does best there"""
     false_kills_per_job: float | None = None
     """of counterfactual learning"""
     tail: float | None = None

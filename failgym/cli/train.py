@@ -355,11 +355,16 @@ def _print_scores_in_several(result: TrainingResult) -> None:
     print_line(f"{result.algo} in {many} environments: mean score on the validation splits")
     print_table("", ("agent", "mean", "95 %\ninterval", "worst environment"), rows)
     each: list[tuple[Cell, ...]] = [
-        (_short(one.env), f"{one.score:.1f}", _interval(one))
+        (
+            _short(one.env),
+            "-" if one.caution is None else f"{one.caution:g}",
+            f"{one.score:.1f}",
+            _interval(one),
+        )
         for one in result.best.environments or ()
     ]
     print_line(f"the agent of {_named(result.best)}")
-    print_table("", ("environment", "score", "95 %\ninterval"), each)
+    print_table("", ("environment", "caution", "score", "95 %\ninterval"), each)
 
 
 def _short(env: str) -> str:
@@ -372,6 +377,7 @@ def _interval(one: Validation | EnvironmentScore) -> str:
 
 def _named(one: Validation) -> str:
     """Which agent a validation is of."""
-    if one.round is None or one.caution is None:
+    if one.round is None:
         return f"{one.steps:,} steps"
-    return f"round {one.round}, caution {one.caution:g}"
+    caution = "by environment" if one.caution is None else f"{one.caution:g}"
+    return f"round {one.round}, caution {caution}"

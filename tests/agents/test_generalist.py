@@ -135,15 +135,29 @@ def test_it_is_told_where_it_plays(result: TrainingResult) -> None:
     other = shown.copy()
     other[:, INDEX["running"]] = 9.0  # is hidden there
     assert np.array_equal(at_home.predict(other)[0], answers)
-    network: Any = agent.network
-    unsure = replace(agent, network=replace(network, caution=100.0)).playing_by(scenario(GRACE))
-    rule = REGISTRY["grace_period"]().predict(shown)[0]
-    assert np.mean(unsure.predict(shown)[0] == rule) > 0.9
     dear = scenario(GRACE).override(task_value=9.0)
     assert reads_prices(agent, scenario(GRACE), dear)
     assert not reads_prices(agent, scenario(GRACE), scenario(GRACE))
     told: Any = agent.playing_by(dear).network
     assert 9.0 in told.inputs.prices
+
+
+def test_it_is_as_cautious_as_does_best_in_each_environment(result: TrainingResult) -> None:
+    agent = load_agent(result.policy)
+    chosen = {one.env: one.caution for one in result.best.environments or ()}
+    assert {place.id: place.caution for place in agent.manifest.environments} == chosen
+    places = [
+        place.model_copy(update={"caution": 100.0 if place.id == CLONING else 0.0})
+        for place in agent.manifest.environments
+    ]
+    manifest = agent.manifest.model_copy(update={"environments": tuple(places)})
+    other = replace(agent, manifest=manifest)
+    assert other.digest != agent.digest
+    for env, rule, follows in ((CLONING, "algorithm_1", True), (GRACE, "grace_period", False)):
+        shown = visited(scenario(env).override(split="fit"), [REGISTRY["replay"]()]).observations
+        answers = other.playing_by(scenario(env)).predict(shown)[0]
+        same = np.mean(answers == REGISTRY[rule]().predict(shown)[0])
+        assert same > 0.9 if follows else same < 0.9
 
 
 def test_it_may_answer_behind_an_answer_that_is_tried(result: TrainingResult) -> None:
@@ -211,6 +225,12 @@ def test_agents_are_chosen_by_the_mean_and_judged_in_each(result: TrainingResult
         assert one.worst.score == min(each)
     assert result.best.score == max(one.score for one in result.validations)
     assert result.verdict is None
+    *tried, kept = result.validations
+    assert [one.caution for one in tried] == [0.0, 1.0]
+    for place, one in enumerate(kept.environments or ()):
+        scores = {each.caution: (each.environments or ())[place].score for each in tried}
+        assert one.score == max(scores.values())
+        assert scores[one.caution] == one.score
     assert result.verdicts is not None
     assert list(result.verdicts) == [GRACE, CLONING]
     assert len(result.judgements) == 2
