@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from failgym.assessment.closed_loop import ClosedLoop
-from failgym.assessment.judging import Judged
+from failgym.assessment.judging import VALUES, Judged
 from failgym.assessment.measures import MEASURES, TOGETHER
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
@@ -70,6 +70,7 @@ def advice_of(
     *,
     tried: bool,
     record_jobs: int,
+    task_value: float,
 ) -> Advice:
     """What to do.
 
@@ -81,6 +82,7 @@ def advice_of(
         left_out: what could not be tried, a sentence each.
         tried: were any policies asked for?
         record_jobs: of the whole record: only some of them are judged.
+        task_value: what a task is worth that finishes, as a multiple of its machine-time.
     """
     beside = _unjudged(unjudged)
     worth = {room.measure for room in rooms if room.share >= LEAST_ROOM}
@@ -112,7 +114,7 @@ def advice_of(
         drawn = (_drawn(best),) if best.drawn is not None and best.drawn > MOSTLY else ()
         return Advice(
             "adopt",
-            f"Adopt the rule {best.policy} ({_measure(best, rooms)}).",
+            f"Adopt the rule {best.policy} ({_measure(best, rooms)}){_if_worth(best, task_value)}.",
             (saved, *drawn, *more, *_reservations(best, rooms, period), *_does(best), *beside),
             *(best.policy, best.measure, best.forecast),
         )
@@ -122,9 +124,7 @@ def advice_of(
     almost = [each for each in acting if each.verdict.answer == "adopt"]
     if almost:
         best = max(almost, key=lambda each: each.low or 0.0)
-        why = "whether a rule saves anything depends on what a task is worth"
-        if best.verdict.units < LEAST_UNITS:
-            why = "too few jobs were seen to trust a rule"
+        why = "too few jobs were seen to trust a rule"
     else:
         best, why = max(acting, key=lambda each: each.saved), "no rule surely saves anything"
     return Advice("keep", f"{_KEEP}: {why}.", (*_unsure(best, rooms, record_jobs), *beside))
@@ -208,10 +208,20 @@ def _stretches(closed: ClosedLoop) -> str:
 
 
 def _surely_saves(each: Judged) -> bool:
-    """Is it evidence, of enough jobs, and whatever a task is worth?"""
-    if each.verdict.answer != "adopt" or each.verdict.units < LEAST_UNITS:
-        return False
-    return min(each.at_values.values()) > 0.0
+    """Is it evidence, of enough jobs?"""
+    return each.verdict.answer == "adopt" and each.verdict.units >= LEAST_UNITS
+
+
+def _if_worth(best: Judged, task_value: float) -> str:
+    """What a task must be worth for a saving to be one, where a few times more or less decide."""
+    even = best.even_at
+    if even is None or not VALUES[0] < even / task_value < VALUES[-1]:
+        return ""
+    side = "less" if even > task_value else "more"
+    return (
+        f", as long as a task that finishes is worth {side} than {even:.1f} times its machine-time"
+        f" (--task-value: {task_value:g})"
+    )
 
 
 def later_half(folds: Sequence[int]) -> str:
@@ -359,17 +369,10 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom], record_jobs: int) -> tup
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
     few = f", on {later_half(best.folds)}" if len(best.folds) < FOLDS else ""
     text += f"{few} ({interval})"
-    least = min(best.at_values, key=lambda factor: best.at_values[factor])
     found: list[str] = []
     if best.verdict.units < LEAST_UNITS:
         found.append(
             f"{text}; {LEAST_UNITS} blocks of jobs at least are needed to advise anything."
-        )
-    elif best.verdict.answer == "adopt":
-        lost = shown_hours(-best.at_values[least])
-        found.append(
-            f"{text}. But if a task that finishes is worth {least} times as much, it loses {lost}:"
-            " what a task is worth decides."
         )
     elif best.verdict.more is not None:
         more = math.ceil(best.verdict.more * max(record_jobs / best.verdict.members, 1.0))

@@ -200,6 +200,7 @@ def assess(
         *(rooms, results, why_not, found.period, state.left_out),
         tried=bool(candidates),
         record_jobs=found.jobs,
+        task_value=task_value,
     )
     closed = None
     if advice.policy is not None:

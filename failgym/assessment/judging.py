@@ -445,6 +445,9 @@ class Judged:
     at_values: dict[str, float]
     """net saving, of what was played, if a task is worth so many times as much [machine-h]"""
     acts: bool
+    even_at: float | None = None
+    """value of a task that finishes, as a multiple of its machine-time, at which it would neither
+    save nor lose; None if it is the same at each"""
     mtbf: int | None = None
     """what periodic checkpoints go by [ms]; None if it saves nothing"""
     about: str = ""
@@ -515,10 +518,25 @@ def judged(
         drawn=moved["moved_by_drawn"] / moved["moved"] if moved["moved"] > 0.0 else None,
         at_values={f"{factor:g}": total + (factor - 1.0) * forfeited_value for factor in VALUES},
         acts=acts,
+        even_at=_even_at(total, forfeited_value, ground.task_value),
         mtbf=ground.mtbf if by_term[:, _OVERHEAD].any() else None,
         about=about,
         chosen=chosen,
     )
+
+
+def _even_at(total: float, of_value: float, task_value: float) -> float | None:
+    """The value of a task at which a saving is 0, if that is anything but less than nothing.
+
+    Args:
+        total: what is saved net [machine-h].
+        of_value: the part of it that grows with the value.
+        task_value: at which it was found.
+    """
+    if not of_value or total - of_value == 0.0:
+        return None
+    found = task_value * (1.0 - total / of_value)
+    return found if found > 0.0 else None
 
 
 def _interval(verdict: Verdict, ground: Ground) -> tuple[float | None, float | None]:

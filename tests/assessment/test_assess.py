@@ -282,7 +282,7 @@ def test_few_jobs_are_no_evidence() -> None:
     assert any("20 blocks of jobs" in line for line in found.advice.evidence)
 
 
-def test_what_pays_only_at_one_value_of_a_task_is_not_advised() -> None:
+def test_what_pays_only_up_to_a_value_of_a_task_says_so() -> None:
     """To kill every task at once saves ten hours of one in two, and loses the other's minutes."""
     trace = doomed(600, long_ones_finish=False)
     rash = {"rash": Candidate(FromTheStart(), "given", None)}
@@ -291,9 +291,34 @@ def test_what_pays_only_at_one_value_of_a_task_is_not_advised() -> None:
     [each] = [one for one in found.judged if one.policy == "rash"]
     assert each.verdict.answer == "adopt"
     assert each.at_values["4"] < 0.0 < each.saved
-    assert found.advice.answer == "keep"
-    assert found.advice.text.endswith("depends on what a task is worth.")
-    assert any("what a task is worth decides" in line for line in found.advice.evidence)
+    assert each.even_at is not None
+    limit = f"is worth less than {each.even_at:.1f} times its machine-time (--task-value: 15)."
+    assert found.advice.text.endswith(limit)
+    even, loses, saves = (
+        assessed(trace, rash, measures=["kill"], task_value=value)
+        for value in (each.even_at, each.even_at + 1.0, 1.0)
+    )
+    assert even.judged[0].saved == pytest.approx(0.0, abs=1e-6)
+    assert loses.judged[0].saved < 0.0
+    assert loses.advice is not None
+    assert loses.advice.answer == "keep"
+    assert saves.advice is not None
+    assert saves.advice.text.endswith("it needs no forecasts).")
+
+
+def test_what_pays_only_from_a_value_of_a_task_on_says_so() -> None:
+    found = assessed(retried(600), {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
+    [each] = [one for one in found.judged if one.policy == "retry_cap"]
+    for even, said in ((2.0, "is worth more than 2.0 times"), (0.5, ""), (5.0, "less than 5.0")):
+        advice = advice_of(
+            *(found.rooms, [replace(each, even_at=even)], {}, "day"),
+            tried=True,
+            record_jobs=600,
+            task_value=4.0,
+        )
+        assert advice.answer == "adopt"
+        assert said in advice.text
+        assert ("as long as" in advice.text) == bool(said)
 
 
 def test_what_nobody_can_tell_from_others_is_played_again(tmp_path: Path) -> None:
@@ -566,16 +591,16 @@ def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     )
     count: dict[str, Any] = {"tasks": 10, "unit": "job", "units": 10, "half": 1}
     rooms = [MeasureRoom(**each, **rest, **count, folds=(4, 5)) for each in (few, most)]
-    advice = advice_of(rooms, [], {}, "day", tried=False, record_jobs=10)
+    advice = advice_of(rooms, [], {}, "day", tried=False, record_jobs=10, task_value=4.0)
     assert advice.answer == "not asked"
     assert "At most 300 machine-hours could have been saved net on 2 of the 5 folds" in advice.text
     assert advice.text.endswith("whose tasks of known end used 4,000.")
     assert "without --quick" in advice.evidence[0]
-    in_vain = advice_of(rooms, [], {}, "day", tried=True, record_jobs=10)
+    in_vain = advice_of(rooms, [], {}, "day", tried=True, record_jobs=10, task_value=4.0)
     assert in_vain.text.endswith("no rule that was asked for can do anything here.")
     assert "--quick" not in in_vain.evidence[0]
     little = [replace(room, share=0.009) for room in rooms]
-    nothing = advice_of(little, [], {}, "day", tried=True, record_jobs=10)
+    nothing = advice_of(little, [], {}, "day", tried=True, record_jobs=10, task_value=4.0)
     assert "would save net 7.50 % of the machine-time of tasks whose end is known" in nothing.text
 
 
