@@ -12,6 +12,8 @@
     python -m experiments.results_pages --agents agents.json
     python -m experiments.worst_cases --json worst.json
     python -m experiments.results_pages --worst worst.json
+    python -m experiments.same_traces LITE --policy generalist --json generalist.json
+    python -m experiments.results_pages --generalist generalist.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
@@ -83,7 +85,7 @@ from experiments.leaderboard_tables import (
 )
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
-from experiments.result_tables.agents import agents, worst
+from experiments.result_tables.agents import agents, same_traces, worst
 from experiments.result_tables.assessments import advice, assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
@@ -138,6 +140,7 @@ PAGES = {
     "from_generated": "docs/results/twins.md",
     "generalisation": "docs/results/generalisation.md",
     "worst": "docs/results/agents.md",
+    "generalist": "docs/results/agents.md",
     "machines": "docs/many_machines.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
@@ -175,6 +178,7 @@ def main(
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     worst_file: Annotated[Path | None, typer.Option("--worst", **FILE)] = None,
+    generalist_file: Annotated[Path | None, typer.Option("--generalist", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
@@ -209,6 +213,7 @@ def main(
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
         ("worst", worst_file, worst),
+        ("generalist", generalist_file, same_traces),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("clones", sensitivity_file, clones),

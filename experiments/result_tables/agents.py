@@ -10,7 +10,7 @@ from experiments.result_tables.cells import estimate, shown
 from experiments.worst_cases import REPLAY
 from failgym.envs import SCENARIOS
 
-__all__ = ["agents", "worst"]
+__all__ = ["agents", "same_traces", "worst"]
 
 LEAST_RULES = 2
 """Beside the agents of an environment."""
@@ -31,6 +31,21 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
         ]
         for row in rows
         if shown(row["env"])
+    ]
+    return "\n".join(table(columns, cells))
+
+
+def same_traces(rows: Sequence[dict[str, Any]]) -> str:
+    """A policy beside the published run, as `experiments.same_traces` wrote it."""
+    columns = ["", "forecast", "traces", "generalist", "best rule", "above it", "other agents"]
+    cells = [
+        [
+            *(f"`{row['env']}`", row["forecast"], f"{row['traces']}", estimate(row["score"])),
+            f"`{row['rule']}` {estimate(row['rule_score'])}",
+            estimate(row["above"]),
+            ", ".join(f"`{name}` {one[0]:.1f}" for name, one in row["agents"].items()),
+        ]
+        for row in rows
     ]
     return "\n".join(table(columns, cells))
 

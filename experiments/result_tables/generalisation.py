@@ -36,13 +36,14 @@ def _learned(found: Mapping[str, Any]) -> list[str]:
             for place in found["elsewhere"]
         ]
         beside = [name for name in names if name in found["elsewhere"][0]["above_own"]]
-        above = [
-            [_place(place), *(estimate(place["above_own"][name]) for name in beside)]
-            for place in found["elsewhere"]
-        ]
         lines += [*table(["elsewhere", *names], there), ""]
-        lines += [*table(["elsewhere, above own past", *beside], above)]
-        lines += [*_refused(found["elsewhere"]), ""]
+        if beside:
+            above = [
+                [_place(place), *(estimate(place["above_own"][name]) for name in beside)]
+                for place in found["elsewhere"]
+            ]
+            lines += [*table(["elsewhere, above own past", *beside], above), ""]
+        lines += [line for one in _refused(found["elsewhere"]) for line in (one, "")]
     return lines
 
 
@@ -59,9 +60,8 @@ def _place(place: Mapping[str, Any]) -> str:
 
 
 def _refused(places: list[Any]) -> list[str]:
-    said = [
+    return [
         f"{place['trace']}, seed {seed}, makes no world: {reason}."
         for place in places
         for seed, reason in place["refused"].items()
     ]
-    return [line for one in said for line in ("", one)]
