@@ -2,6 +2,7 @@
 
     python -m experiments.zoo [--env ID ...] [--algo maskable_ppo] [--seeds 1] [--runs DIR]
         [--threads 1]
+    python -m experiments.zoo --generalist
 
 For each environment and seed it does what this command does, and keeps the best agent (where it is
 scored but once, the last):
@@ -9,7 +10,8 @@ scored but once, the last):
     failgym train --env ID --algo maskable_ppo --seed SEED --validate-every N --episodes M --out DIR
 
 with the hyper-parameters of ``agents/settings/<environment>/maskable_ppo.yaml`` and what `SCORED`
-says of scores on the way; those of ``counterfactual`` are scored at the end. A run that was
+says of scores on the way; those of ``counterfactual`` are scored at the end. The generalist, one
+agent of all environments, is in ``agents/zoo/generalist/``. A run that was
 interrupted goes on; a finished one is only copied. The commands stand in the policy files too. How
 good the agents are says `experiments.agents_and_rules`.
 """
@@ -36,6 +38,8 @@ from failgym.files import replacing
 ZOO = Path(__file__).parents[1] / "agents" / "zoo"
 Algorithm = Literal["maskable_ppo", "counterfactual"]
 ALGORITHM: Algorithm = "maskable_ppo"
+GENERALIST, ASKED_FOR = "generalist", "GracePeriod-v1"
+"""Its settings, and the environment that its training is asked for; all others are in them."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,12 @@ SCORED = {
 
 
 def command(env: str, seed: int, threads: int = 1, algorithm: Algorithm = ALGORITHM) -> str:
-    """What trains an agent of the zoo, typed."""
-    words = ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
+    """What trains an agent of the zoo, typed; ``env`` is `GENERALIST` for that of all of them."""
+    several = env == GENERALIST
+    asked_for = ASKED_FOR if several else env
+    words = ["failgym", "train", "--env", f"failgym/{asked_for}", "--algo", algorithm]
     words += ["--seed", str(seed)]
+    words += ["--config", GENERALIST] if several else []
     episodes = CHOSEN_ON.get(env)
     if algorithm == ALGORITHM:
         words += ["--validate-every", str(SCORED[env].every)]
@@ -82,17 +89,20 @@ def trained(
     hyper: dict[str, Any] | None = None,
     algorithm: Algorithm = ALGORITHM,
 ) -> TrainingResult:
-    """Train an agent in a folder, or go on."""
-    settings = TrainingSettings(algorithm, seed=seed, threads=threads, hyper=hyper)
+    """Train an agent in a folder, or go on; ``env`` is as for `command`."""
+    several = env == GENERALIST
+    asked_for = f"failgym/{ASKED_FOR if several else env}"
+    config = GENERALIST if several else None
+    settings = TrainingSettings(algorithm, seed=seed, threads=threads, hyper=hyper, config=config)
     if algorithm == ALGORITHM:
         scored, steps = SCORED[env], settings_for(algorithm, env).steps or 0
         settings = replace(settings, validate_every=scored.every, episodes=scored.episodes)
     else:
         settings = replace(settings, episodes=CHOSEN_ON.get(env))
-        steps = steps_of_run(f"failgym/{env}", settings)
+        steps = steps_of_run(asked_for, settings)
     with progress_bar(f"{env}, {out.name}", steps, interactive()) as advance:
         return train(
-            f"failgym/{env}",
+            asked_for,
             out,
             settings,
             resume=(out / "run.json").exists(),
@@ -115,8 +125,8 @@ def kept(env: str, seed: int, runs: Path, threads: int, algorithm: Algorithm) ->
         f" {result.steps:,} steps, {result.seconds:.0f} s ({result.steps_per_second:,.0f}/s,"
         f" {result.validation_seconds:.0f} s scoring); {curve}"
     )
-    if result.verdict is not None:
-        print_line(result.verdict.text)
+    for verdict in filter(None, result.judgements):
+        print_line(verdict.text)
 
 
 def main(
@@ -128,11 +138,13 @@ def main(
     runs: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
     threads: Annotated[int, typer.Option(help="As for failgym train.")] = 1,
     algo: Annotated[Algorithm, typer.Option(help="What they are trained with.")] = ALGORITHM,
+    generalist: Annotated[bool, typer.Option("--generalist", help="The one of all.")] = False,
 ) -> None:
-    """Train the agents of every environment."""
-    for scenario in [resolve(name) for name in env] if env else SCENARIOS.values():
+    """Train the agents of every environment, or the one of all of them."""
+    places = [GENERALIST] if generalist else [resolve(name).name for name in env or SCENARIOS]
+    for place in places:
         for seed in range(first, first + seeds):
-            kept(scenario.name, seed, runs, threads, algo)
+            kept(place, seed, runs, threads, "counterfactual" if generalist else algo)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from experiments.zoo import ALGORITHM, command
+from experiments.zoo import ALGORITHM, ASKED_FOR, GENERALIST, command
 from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_for, settings_of
 from failgym.agents.counterfactual.train import LEARNER
@@ -43,16 +43,22 @@ def test_they_are_small() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
 def test_they_say_how_they_came_about(file: Path) -> None:
     manifest = load_agent(file).manifest
-    env, (algorithm, seed) = file.parent.name, file.stem.rsplit("-", 1)
+    place, (algorithm, seed) = file.parent.name, file.stem.rsplit("-", 1)
+    env = ASKED_FOR if place == GENERALIST else place
     assert manifest.environment.id == f"failgym/{env}"
+    if place == GENERALIST:
+        assert {one.id for one in manifest.environments} == {f"failgym/{name}" for name in RELEASED}
+    assert "/" not in manifest.command.replace("failgym/", "")  # no folder of who trained it
     assert (manifest.algorithm, manifest.seed) == (algorithm, int(seed))
     words = shlex.split(manifest.command)
     assert words[:6] == ["failgym", "train", "--env", f"failgym/{env}", "--algo", algorithm]
     assert words[words.index("--seed") + 1] == seed
     # What they learned from is no trace that they are judged on, or the train split of one.
-    learned_from = SCENARIOS[env].override(**manifest.environment.fields)
-    assert learned_from.split == "fit"
-    assert learned_from.trace_seed not in range(1_000, 10_000)
+    for one in manifest.environments or (manifest.environment,):
+        name = one.id.removeprefix("failgym/")
+        learned_from = SCENARIOS[name].override(**one.fields)
+        assert learned_from.split == "fit"
+        assert learned_from.trace_seed not in range(1_000, 10_000)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}-{f.stem}")
@@ -66,7 +72,8 @@ def test_their_command_and_hyper_parameters_are_those_of_now(file: Path) -> None
         settings = settings_for(algorithm, env)
     else:
         assert manifest.command == command(env, seed, algorithm="counterfactual")
-        settings = settings_of(LEARNER, env)
+        config = GENERALIST if env == GENERALIST else None
+        settings = settings_of(LEARNER, ASKED_FOR if config else env, file=config)
     # A hyper-parameter that is younger than the file had its default then.
     assert type(settings).model_validate(manifest.settings, strict=False) == settings
 
@@ -75,5 +82,5 @@ def test_their_command_and_hyper_parameters_are_those_of_now(file: Path) -> None
 def test_they_decide(env: str) -> None:
     scenario = SCENARIOS[env].override(**small(f"failgym/{env}"))
     anchors = Anchors.of(scenario, episodes=2)
-    for file in (file for file in FILES if file.parent.name == env):
+    for file in (file for file in FILES if file.parent.name in (env, GENERALIST)):
         assert np.isfinite(anchors.run(load_agent(file)).costs).all()
