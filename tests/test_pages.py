@@ -79,7 +79,8 @@ def test_command_exists(words: list[str]) -> None:
         if ENV in spec:
             assert any(pattern_files(spec.partition("=")[2], env) for env in SCENARIOS)
         elif "mine:" not in spec and spec != ALL_BASELINES and not MADE & {spec, parent(spec)}:
-            load_policy(spec)
+            name, _, named = spec.partition("=")
+            load_policy(named if named and ":" not in name else spec)
     several = given.get("env") or "Cloning-v1"
     for env in [several] if isinstance(several, str) else several:
         override(resolve(env), given.get("settings"))

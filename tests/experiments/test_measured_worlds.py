@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.measured_worlds import changed_since, note, world_of
-from experiments.result_tables.agents import agents, worst
+from experiments.result_tables.agents import agents, same_traces, worst
 from experiments.result_tables.assessments import assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
@@ -31,6 +31,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "tuned": ("tuned", tuned),
     "agents": ("agents", agents),
     "worst": ("worst_cases", worst),
+    "generalist": ("generalist", same_traces),
     "sensitivity": ("sensitivity", sensitivity),
     "turns": ("sensitivity", turns),
     "clones": ("sensitivity", clones),
