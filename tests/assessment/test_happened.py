@@ -84,9 +84,10 @@ def test_by_hand() -> None:
 
 def test_shares_of_users_are_of_all_waste() -> None:
     """That of tasks which nobody put a name to, too."""
-    jobs = BY_HAND.frame("jobs").assign(user=["ann", None, "ann"])
+    frame = BY_HAND.frame("jobs")
+    columns: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
     tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
-    tables["jobs"] = make_table("jobs", {str(name): jobs[name].to_numpy() for name in jobs})
+    tables["jobs"] = make_table("jobs", {**columns, "user": ["ann", None, "ann"]})
     found = happened(Trace(BY_HAND.meta, **tables))
     assert [(each.name, each.hours, each.share) for each in found.top_users] == [("ann", 5.0, 0.2)]
 
