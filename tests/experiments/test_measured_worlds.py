@@ -11,7 +11,7 @@ import pytest
 
 from experiments.measured_worlds import changed_since, note, world_of
 from experiments.result_tables.agents import agents, same_traces, worst
-from experiments.result_tables.assessments import assessments
+from experiments.result_tables.assessments import advice, assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.intervals import carried_over, simulation, verdicts
@@ -47,6 +47,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "real_traces_refused": ("rolling_origin", real_traces_refused),
     "machines": ("many_machines", machines),
     "assessments": ("assessments", assessments),
+    "advice": ("advice", advice),
 }
 """Part of a page -> the file in experiments/measured that it is written from, and how."""
 
