@@ -56,6 +56,7 @@ from failgym.evaluation.scoring import Score
 from failgym.files import replacing
 from failgym.worlds.build import build_world
 from failgym.worlds.scenario import Split
+from failgym.worlds.source import whole_trace
 
 __all__ = ["buildable", "gap", "played"]
 
@@ -139,7 +140,8 @@ def main(
     for place in [*(elsewhere or []), *map(str, record or [])]:
         count = 1 if place in map(str, record or []) else ELSEWHERE
         there = scenario.override(trace=place)
-        elsewhere_found.append(_elsewhere(there, count, policies, by))
+        with refusing(ValueError):
+            elsewhere_found.append(_elsewhere(there, count, policies, by))
         kept.write(found)
     _print(f"{env}, {learner}", found, counts)
     if plot is not None:
@@ -235,8 +237,9 @@ def _elsewhere(
     """Scores of the same policies on another profile or a record, and of one of its own past."""
     traces, refused = buildable(there, count)
     place = Path(str(there.trace)).name
-    own = by.policy(f"{OWN} {place}", traces[0], count)
     seeds = [trace.trace_seed for trace in traces]
+    told = whole_trace(traces[0]).content_hash[:12]  # folders of records may have the same name
+    own = by.policy(f"{OWN} {place} {told} {count}", traces[0], count)
     sums = played(there, seeds, "test", {**policies, OWN: own})
     return {
         "trace": place,

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym import metrics
+from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.validation import EnvironmentScore, Validation
 from failgym.evaluation import Anchors
 from failgym.evaluation.ledger import Run
 from failgym.worlds.build import split_of
 
 __all__ = [
+    "best_of",
+    "by_environment",
     "false_kills_per_job",
     "mean_of_worst",
     "mean_validation",
@@ -81,6 +85,51 @@ def room_per_member(anchors: Sequence[Anchors]) -> float:
     """The same on a job, or slice where only these have costs."""
     members = sum(len(np.unique(each.evidence.units.member)) for each in anchors)
     return math.fsum(each.room.cost for each in anchors) / members
+
+
+def best_of(candidates: Sequence[Validation], most: float | None) -> Validation:
+    """The agent that is kept; of equals that of fewer rounds, and the more cautious.
+
+    Args:
+        candidates: what agents validate with.
+        most: false kills a job that it may have; None: as many as it has.
+
+    Raises:
+        NoneAcceptable: if all kill falsely more often.
+    """
+    limit = math.inf if most is None else most
+    allowed = [one for one in candidates if (one.false_kills_per_job or 0.0) <= limit]
+    if not allowed:
+        least = min(one.false_kills_per_job or 0.0 for one in candidates)
+        raise NoneAcceptable(
+            f"false_kills: expected {most:g} a job at most, the fewest are {least:.3g}"
+        )
+
+    def rank(one: Validation) -> tuple[float, int, float]:
+        found = one.score if one.tail is None else one.tail
+        return found, -(one.round or 0), one.caution or 0.0
+
+    return max(allowed, key=rank)
+
+
+def by_environment(
+    found: Sequence[Mapping[str, Validation]], most: float | None
+) -> list[Validation]:
+    """Of each round the agent that is as cautious in each environment as does best there.
+
+    A round of which all agents kill falsely too often in one of them has none.
+
+    Args:
+        found: of each agent the validation in each environment.
+        most: as `best_of`.
+    """
+    chosen: list[Validation] = []
+    for number in sorted({one.round or 0 for each in found for one in each.values()}):
+        of_round = [each for each in found if all(one.round == number for one in each.values())]
+        with suppress(NoneAcceptable):
+            best = {env: best_of([each[env] for each in of_round], most) for env in of_round[0]}
+            chosen.append(mean_validation(best))
+    return chosen
 
 
 def mean_validation(found: Mapping[str, Validation]) -> Validation:

@@ -20,9 +20,8 @@ was stopped goes on from the last round that was finished, and ends with the sam
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -35,6 +34,8 @@ import numpy.typing as npt
 from failgym.agents.algorithms.learner import COUNTERFACTUAL
 from failgym.agents.algorithms.settings_files import settings_of
 from failgym.agents.counterfactual.choosing import (
+    best_of,
+    by_environment,
     false_kills_per_job,
     mean_of_worst,
     mean_validation,
@@ -54,7 +55,7 @@ from failgym.agents.files.manifest import Environment, TrainedIn
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.writing import save_ensemble
 from failgym.agents.training.preparation import scenario_of
-from failgym.agents.training.result import NoneAcceptable, TrainingResult
+from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.run_folder import (
     Document,
     RunFolder,
@@ -163,8 +164,8 @@ def _chosen(
         run.validations(anchors, one, caution) for one in rounds for caution in run.hyper.caution
     ]
     tried = [mean_validation(each) if run.several else next(iter(each.values())) for each in found]
-    candidates = [*tried, *_by_environment(found, run.hyper)] if run.several else tried
-    best = _best(candidates, run.hyper)
+    most = run.hyper.false_kills
+    best = best_of([*tried, *by_environment(found, most)] if run.several else tried, most)
     assert best.round is not None
     scores = {"validation": best.to_json()}
     run.keep_best(folder.best, rounds[best.round - 1], best, called, scores)
@@ -183,7 +184,7 @@ def _chosen(
         steps=steps,
         best=best,
         last=tried[-1],
-        validations=tuple(candidates),
+        validations=(*tried, *by_environment(found, most)) if run.several else tuple(tried),
         warm_start=None,
         seconds=learning + scoring,
         validation_seconds=scoring,
@@ -196,47 +197,6 @@ def _chosen(
         verdict=None if run.several else next(iter(verdicts.values()), None),
         verdicts=verdicts if run.several and verdicts else None,
     )
-
-
-def _best(candidates: Sequence[Validation], hyper: CounterfactualSettings) -> Validation:
-    """The one that is kept; of equals that of fewer rounds, and the more cautious.
-
-    Raises:
-        ValueError: if all kill falsely too often.
-    """
-    most = math.inf if hyper.false_kills is None else hyper.false_kills
-    allowed = [one for one in candidates if (one.false_kills_per_job or 0.0) <= most]
-    if not allowed:
-        least = min(one.false_kills_per_job or 0.0 for one in candidates)
-        raise NoneAcceptable(
-            f"false_kills: expected {most:g} a job at most, the fewest are {least:.3g}"
-        )
-
-    def rank(one: Validation) -> tuple[float, int, float]:
-        found = one.score if one.tail is None else one.tail
-        return found, -(one.round or 0), one.caution or 0.0
-
-    return max(allowed, key=rank)
-
-
-def _by_environment(
-    found: Sequence[Mapping[str, Validation]], hyper: CounterfactualSettings
-) -> list[Validation]:
-    """Of each round the agent that is as cautious in each environment as does best there.
-
-    Args:
-        found: of each agent the validation in each environment.
-        hyper: as `_best`.
-
-    Raises:
-        ValueError: as `_best`.
-    """
-    chosen: list[Validation] = []
-    for number in sorted({one.round or 0 for each in found for one in each.values()}):
-        of_round = [each for each in found if all(one.round == number for one in each.values())]
-        best = {env: _best([each[env] for each in of_round], hyper) for env in of_round[0]}
-        chosen.append(mean_validation(best))
-    return chosen
 
 
 @contextmanager
@@ -514,7 +474,9 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
         fields_shown=settings.fields,
     )
     if several:
-        document["environments"] = [one.model_dump(mode="json") for one in environments]
+        document["environments"] = [
+            one.model_dump(mode="json", exclude={"caution"}) for one in environments
+        ]
     return _Run(
         settings=settings,
         hyper=hyper,

@@ -281,7 +281,8 @@ class TrainedPolicy:
 
 def _said(place: TrainedIn) -> str:
     """What decides there, of an environment."""
-    return place.model_dump_json(include={"id", "hears", "hidden", "caution"})
+    own = {"caution"} if place.caution is not None else set[str]()
+    return place.model_dump_json(include={"id", "hears", "hidden"} | own)
 
 
 def _remembered(

@@ -95,7 +95,7 @@ def advice_of(
             f"At most {shown_hours(most.hours)} machine-hours could have been saved net on"
             f" {later_half(most.folds)}, whose tasks of known end used {shown_hours(most.whole)}"
         )
-        none = "; no rule that was asked for can do anything here." if tried else "."
+        none = "; no rule that was asked for can do anything about that." if tried else "."
         less = "" if tried else "; without --quick a report says how much less"
         return Advice(
             "not asked",
@@ -219,9 +219,21 @@ def _if_worth(best: Judged, task_value: float) -> str:
         return ""
     side = "less" if even > task_value else "more"
     return (
-        f", as long as a task that finishes is worth {side} than {even:.1f} times its machine-time"
-        f" (--task-value: {task_value:g})"
+        f", as long as a task that finishes is worth {side} than {_apart_from(even, task_value)}"
+        f" times its machine-time (--task-value: {task_value:g})"
     )
+
+
+def _apart_from(value: float, other: float) -> str:
+    """A value with two digits, or as many as tell it from another.
+
+    >>> _apart_from(5.98, 4.0), _apart_from(4.04, 4.0), _apart_from(0.04, 0.05)
+    ('6', '4.04', '0.04')
+    """
+    for digits in range(2, 15):
+        if float(f"{value:.{digits}g}") != float(f"{other:.{digits}g}"):
+            return f"{value:.{digits}g}"
+    return f"{value:g}"
 
 
 def later_half(folds: Sequence[int]) -> str:

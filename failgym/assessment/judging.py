@@ -69,7 +69,7 @@ WIDEST = 2.0
 """Intervals that hold 0 and are wider, as a multiple of the machine-time of the tasks that are
 asked about, say nothing (chosen). Where a task is worth more than `TASK_VALUE` times its
 machine-time, as much more may be saved and lost, and they may be as much wider."""
-_FIELD = re.compile(rf"\b({'|'.join(one.name for one in fields(Scenario))})=[^\s:]+:?\s*")
+_FIELD = rf"\b(?:{'|'.join(one.name for one in fields(Scenario))})=[^\s:]+"
 """A field of a scenario and its value, in a message."""
 _FORFEITED, _OVERHEAD = TERMS.index("forfeited"), TERMS.index("overhead")
 
@@ -218,7 +218,8 @@ def reason(error: Exception | str) -> str:
     """
     text = " ".join(str(error).split()).removeprefix("scenario: ")
     text = text.rpartition("; set ")[0] or text
-    return _FIELD.sub("", text).rstrip(".")
+    text = re.sub(rf"{_FIELD}:\s*", "", text)
+    return re.sub(_FIELD, "this", text).rstrip(".")
 
 
 def scenario_of(
@@ -447,7 +448,7 @@ class Judged:
     acts: bool
     even_at: float | None = None
     """value of a task that finishes, as a multiple of its machine-time, at which it would neither
-    save nor lose; None if it is the same at each"""
+    save nor lose; None if it saves, or loses, at every value"""
     mtbf: int | None = None
     """what periodic checkpoints go by [ms]; None if it saves nothing"""
     about: str = ""

@@ -18,14 +18,14 @@ from safetensors.numpy import load_file, save_file
 from failgym import evaluate
 from failgym.agents import TrainingSettings, load_agent, read_manifest, train
 from failgym.agents.algorithms.settings_files import settings_of
-from failgym.agents.counterfactual.choosing import mean_validation
+from failgym.agents.counterfactual.choosing import best_of, by_environment, mean_validation
 from failgym.agents.counterfactual.lessons import lessons
 from failgym.agents.counterfactual.places import environments_of
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.train import LEARNER
 from failgym.agents.counterfactual.visits import Visits, visited
 from failgym.agents.files.policy_file import KEY
-from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.validation import Validation
 from failgym.baselines import REGISTRY
 from failgym.cli import run
@@ -247,6 +247,36 @@ def test_the_interval_of_a_mean_of_independent_scores_by_hand() -> None:
     assert (found.false_kills_per_job, found.tail) == (0.3, pytest.approx(0.3))
     unknown = mean_validation({**each, "c": replace(each["a"], low=None, high=None)})
     assert (unknown.low, unknown.high) == (None, None)
+
+
+def test_each_environment_has_the_caution_that_does_best_there() -> None:
+    def validation(score: float, round: int, caution: float, kills: float = 0.0) -> Validation:
+        return Validation(5, score, None, None, None, round, caution, kills)
+
+    found = [
+        {"a": validation(10.0, 1, 1.0), "b": validation(50.0, 1, 1.0)},
+        {"a": validation(20.0, 1, 9.0), "b": validation(30.0, 1, 9.0)},
+        {"a": validation(90.0, 2, 1.0, kills=0.5), "b": validation(90.0, 2, 1.0)},
+    ]
+    first, second = by_environment(found, None)
+    assert (first.score, first.caution, second.score, second.caution) == (35.0, None, 90.0, 1.0)
+    assert [one.caution for one in first.environments or ()] == [9.0, 1.0]
+    # of the second round all agents kill falsely too often in one environment
+    assert by_environment(found, 0.1) == [first]
+    each = [mean_validation(one) for one in found]
+    assert best_of([*each, first, second], 0.1) == first
+    assert best_of([*each, first, second], None) == each[2]
+    with pytest.raises(NoneAcceptable, match=r"expected 0.1 a job at most, the fewest are 0.5"):
+        best_of([each[2]], 0.1)
+
+
+def test_runs_without_cautions_go_on(result: TrainingResult) -> None:
+    """They were begun before there were any; files of rounds have none either."""
+    document = json.loads((result.policy.parent / "run.json").read_text("utf-8"))
+    assert document["environments"]
+    assert all("caution" not in place for place in document["environments"])
+    rounds = read_manifest(result.policy.parent / "round-1.safetensors")
+    assert [place.caution for place in rounds.environments] == [None, None]
 
 
 def made_up(rows: int, unit: float, played: int) -> Visits:

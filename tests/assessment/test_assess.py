@@ -15,6 +15,7 @@ from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
 from failgym.assessment.happened import restarts
+from failgym.assessment.judging import reason
 from failgym.assessment.room import MeasureRoom
 from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines import REGISTRY
@@ -292,7 +293,7 @@ def test_what_pays_only_up_to_a_value_of_a_task_says_so() -> None:
     assert each.verdict.answer == "adopt"
     assert each.at_values["4"] < 0.0 < each.saved
     assert each.even_at is not None
-    limit = f"is worth less than {each.even_at:.1f} times its machine-time (--task-value: 15)."
+    limit = f"is worth less than {each.even_at:.2g} times its machine-time (--task-value: 15)."
     assert found.advice.text.endswith(limit)
     even, loses, saves = (
         assessed(trace, rash, measures=["kill"], task_value=value)
@@ -309,7 +310,10 @@ def test_what_pays_only_up_to_a_value_of_a_task_says_so() -> None:
 def test_what_pays_only_from_a_value_of_a_task_on_says_so() -> None:
     found = assessed(retried(600), {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
     [each] = [one for one in found.judged if one.policy == "retry_cap"]
-    for even, said in ((2.0, "is worth more than 2.0 times"), (0.5, ""), (5.0, "less than 5.0")):
+    for even, said in (
+        *((2.0, "is worth more than 2 times"), (0.5, ""), (5.123, "less than 5.1 times")),
+        *((4.04, "less than 4.04 times"), (3.997, "more than 3.997 times")),
+    ):
         advice = advice_of(
             *(found.rooms, [replace(each, even_at=even)], {}, "day"),
             tried=True,
@@ -597,7 +601,7 @@ def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     assert advice.text.endswith("whose tasks of known end used 4,000.")
     assert "without --quick" in advice.evidence[0]
     in_vain = advice_of(rooms, [], {}, "day", tried=True, record_jobs=10, task_value=4.0)
-    assert in_vain.text.endswith("no rule that was asked for can do anything here.")
+    assert in_vain.text.endswith("no rule that was asked for can do anything about that.")
     assert "--quick" not in in_vain.evidence[0]
     little = [replace(room, share=0.009) for room in rooms]
     nothing = advice_of(little, [], {}, "day", tried=True, record_jobs=10, task_value=4.0)
@@ -685,6 +689,10 @@ def test_reasons_name_no_fields() -> None:
         forecasts=("trained",),
     )
     assert late.left_out
+    assert (
+        reason("scenario: select=failing leaves no task; set select=all") == "this leaves no task"
+    )
+    assert reason(ValueError("forecast=auto: Boosting:\n too few.")) == "Boosting: too few"
     for line in (*found.unjudged.values(), *late.left_out):
         assert "set fold" not in line
         assert "=" not in line
