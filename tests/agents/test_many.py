@@ -252,7 +252,7 @@ def test_folds_are_trained_apart_and_joined(
     pytest.importorskip("xgboost", reason="needs failgym[boosting]")
     from failgym.traces import generate
 
-    generate("google-2011-applications", jobs=3_000, seed=1).save(tmp_path / "trace")
+    generate("google-2011-applications", jobs=800, seed=1).save(tmp_path / "trace")
     hyper = ("trees=8", "depth=2", "caution=[1.0]", "traces=1", "decisions=0.5")
     words = [
         "train",

@@ -36,7 +36,7 @@ DRAWN = 100
 
 @pytest.fixture(scope="module")
 def scenario() -> Any:
-    trace = generate(PROFILES["google-2011-applications"], jobs=3_000, seed=1)
+    trace = generate(PROFILES["google-2011-applications"], jobs=1_000, seed=1)
     return resolve("failgym/GracePeriod-v1").override(trace=trace)
 
 

@@ -111,7 +111,7 @@ def test_only_train_splits_are_looked_at_when_one_is_chosen(
     monkeypatch.setattr(random_rules, "build_world", build)
     splits = train_splits(resolve("Cloning-v1", SMALL), 2)
     chosen(splits, drawn_in(splits[0], 4, seed=0), slices=1, seed=0)
-    assert looked == [("train", 0), ("train", 1)]
+    assert set(looked) == {("train", 0), ("train", 1)}
 
 
 def command(*words: str) -> Any:
