@@ -18,10 +18,12 @@ DIR keeps what was found on each record by this code and law: the same command g
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +40,7 @@ from failgym.files import replacing
 from failgym.sources import code_hash
 from failgym.workers import each
 
-__all__ = ["Assessments", "advised", "truths_in"]
+__all__ = ["Assessments", "advised", "counted_among", "truths_in", "typical"]
 
 PLAYED = tuple(case for case in CASES if case.env == MEASURES["kill"].env)
 """The laws of the campaign of verdicts whose rules and prices are those of the measure."""
@@ -94,22 +96,53 @@ class Assessments:
         return json.loads(self.file(key).read_text("utf-8"))
 
 
-def advised(row: dict[str, Any], truths: dict[str, Score]) -> Advised:
+def typical(rows: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    """The middle of the smallest gains that records of a case could have told, by rule."""
+    found: dict[str, float | None] = {}
+    for name in rows[0]["smallest"]:
+        each = [math.inf if (one := row["smallest"][name]) is None else one for row in rows]
+        middle = median(each)
+        found[name] = middle if math.isfinite(middle) else None
+    return found
+
+
+def advised(
+    row: dict[str, Any], truths: dict[str, Score], typically: dict[str, float | None]
+) -> Advised:
     """An advice beside the truth.
 
     Args:
         row: of a record.
         truths: of the rules of its case, in percent of what replay spends.
+        typically: `typical` of its case.
     """
-    large = [
-        name
-        for name, smallest in row["smallest"].items()
-        if smallest is not None and truths[name].low > 0.0
-        if truths[name].value >= TWICE * smallest > 0.0
-    ]
+
+    def large(smallest: dict[str, float | None]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, least in smallest.items()
+            if least is not None and truths[name].low > 0.0
+            if truths[name].value >= TWICE * least > 0.0
+        )
+
     policy = row["policy"]
     truth = None if policy is None else truths[policy]
-    return Advised(row["case"], row["number"], row["answer"], policy, truth, tuple(large))
+    told = large(row["smallest"]), large(typically)
+    return Advised(row["case"], row["number"], row["answer"], policy, truth, *told)
+
+
+def counted_among(
+    rows: Sequence[dict[str, Any]], truths: dict[str, dict[str, Score]]
+) -> list[Advised]:
+    """Every advice beside the truth.
+
+    Args:
+        rows: of all records.
+        truths: of the rules, by case.
+    """
+    cases = dict.fromkeys(row["case"] for row in rows)
+    middle = {name: typical([row for row in rows if row["case"] == name]) for name in cases}
+    return [advised(row, truths[row["case"]], middle[row["case"]]) for row in rows]
 
 
 def truths_in(content: dict[str, Any], cases: Sequence[Case]) -> dict[str, dict[str, Score]]:
@@ -152,12 +185,13 @@ def main(
     with told("records", len(keys)) as advance:
         each(assessments.assess, keys, crew, done=advance, folder=out)
     rows = [row for key in keys if (row := assessments.row(key)) is not None]
-    found = [advised(row, truths[row["case"]]) for row in rows]
+    found = counted_among(rows, truths)
     rows_of = counts(found, [case.name for case in PLAYED])
     print_table("Advice on simulated records", TITLES, rows_of)
     print_line(f"{sum(bool(row['left_out']) for row in rows)} records left something out")
     cases = [case.law for case in PLAYED]
-    content = {"records": rows, "advised": [asdict(one) for one in found], "cases": cases}
+    kept = [{name: row[name] for name in row if name != "law"} for row in rows]  # `cases` has it
+    content = {"records": kept, "advised": [asdict(one) for one in found], "cases": cases}
     file.write(content)
 
 

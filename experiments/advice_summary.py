@@ -5,7 +5,8 @@ Advice is
 * *harmful* if the rule to adopt surely costs more than replay;
 * *right* if it surely saves;
 * *missed* if nothing is to be adopted, and yet some rule's true gain is at least twice the smallest
-  that this record could have told from 0.
+  that this record could have told from 0; or, by the *typical* smallest, twice the middle one of
+  all records of the law.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = ["TITLES", "Advised", "counted", "counts"]
 
 TITLES = (
     *("", "records", "adopt", "right", "unsure", "harmful advice", "twice the smallest: abstained"),
+    "by the typical smallest",
 )
 
 
@@ -36,6 +38,8 @@ class Advised:
     """of that policy"""
     large: tuple[str, ...]
     """rules whose true gain is at least twice the smallest that the record could have told"""
+    large_typically: tuple[str, ...]
+    """the same, by the middle one of all records of its case"""
 
     @property
     def harmful(self) -> bool:
@@ -51,12 +55,26 @@ class Advised:
 def counted(name: str, found: Sequence[Advised]) -> tuple[str | int, ...]:
     """A row of the table."""
     adopted = [one for one in found if one.policy is not None]
-    large = [one for one in found if one.large]
     harmful = Share(sum(one.harmful for one in found), len(found), len(found))
-    missed = Share(sum(one.policy is None for one in large), len(large), len(large))
+    missed, typically = (
+        Share(sum(one.policy is None for one in large), len(large), len(large))
+        for large in (
+            [one for one in found if one.large],
+            [one for one in found if one.large_typically],
+        )
+    )
     right = sum(one.right for one in adopted)
     unsure = len(adopted) - right - harmful.so
-    return (name, len(found), len(adopted), right, unsure, harmful.text, missed.text)
+    return (
+        name,
+        len(found),
+        len(adopted),
+        right,
+        unsure,
+        harmful.text,
+        missed.text,
+        typically.text,
+    )
 
 
 def counts(found: Sequence[Advised], cases: Sequence[str]) -> list[tuple[str | int, ...]]:

@@ -165,7 +165,8 @@ def _chosen(
     ]
     tried = [mean_validation(each) if run.several else next(iter(each.values())) for each in found]
     most = run.hyper.false_kills
-    best = best_of([*tried, *by_environment(found, most)] if run.several else tried, most)
+    candidates = [*tried, *by_environment(found, most)] if run.several else tried
+    best = best_of(candidates, most)
     assert best.round is not None
     scores = {"validation": best.to_json()}
     run.keep_best(folder.best, rounds[best.round - 1], best, called, scores)
@@ -184,7 +185,7 @@ def _chosen(
         steps=steps,
         best=best,
         last=tried[-1],
-        validations=(*tried, *by_environment(found, most)) if run.several else tuple(tried),
+        validations=tuple(candidates),
         warm_start=None,
         seconds=learning + scoring,
         validation_seconds=scoring,

@@ -25,6 +25,7 @@ __all__ = [
     "LEAST_UNITS",
     "Advice",
     "advice_of",
+    "few_folds",
     "later_half",
     "shown_hours",
     "with_closed_loop",
@@ -246,6 +247,15 @@ def later_half(folds: Sequence[int]) -> str:
     return half if len(folds) == FOLDS else f"{len(folds)} of the {FOLDS} folds of {half}"
 
 
+def few_folds(folds: Sequence[int]) -> str:
+    """The same in short, and nothing where all were judged.
+
+    >>> few_folds([1, 2, 3, 4, 5]), few_folds([4, 5])
+    ('', 'on 2 of 5 folds')
+    """
+    return "" if len(folds) == FOLDS else f"on {len(folds)} of {FOLDS} folds"
+
+
 def shown_hours(value: float) -> str:
     """Hours with as many digits as they deserve.
 
@@ -293,9 +303,9 @@ def _saved(best: Judged) -> tuple[str, ...]:
 
 
 def _of_all(best: Judged) -> str:
-    """How many rules an interval is for."""
+    """What an interval is for, beside this rule."""
     many = best.verdict.candidates
-    return f", all {many} ways to use a rule that differ taken together" if many > 1 else ""
+    return f" for all {many} ways to use a rule at once" if many > 1 else ""
 
 
 def _does(best: Judged) -> tuple[str, ...]:
@@ -379,8 +389,8 @@ def _unsure(best: Judged, rooms: Sequence[MeasureRoom], record_jobs: int) -> tup
             f"{_apart(best)}.",
         )
     text = f"The best in hindsight, {name}, saves {shown_hours(best.saved)} machine-hours net"
-    few = f", on {later_half(best.folds)}" if len(best.folds) < FOLDS else ""
-    text += f"{few} ({interval})"
+    text += f" {few}" if (few := few_folds(best.folds)) else ""
+    text += f" ({interval})"
     found: list[str] = []
     if best.verdict.units < LEAST_UNITS:
         found.append(

@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib.resources import files
 
-from failgym.assessment.advice import later_half, shown_hours
+from failgym.assessment.advice import few_folds, later_half, shown_hours
 from failgym.assessment.assess import Assessment
 from failgym.assessment.happened import Group, Happened
 from failgym.assessment.judging import VALUES, Judged
-from failgym.worlds.settings.splitting import FOLDS
 
 __all__ = ["page"]
 
@@ -314,7 +313,7 @@ def _rooms(found: Assessment) -> str:
 
 def _few_folds(folds: Sequence[int]) -> str:
     """How many were judged, where it is not all."""
-    return "" if len(folds) == FOLDS else f" <small>on {len(folds)} of {FOLDS} folds</small>"
+    return f" <small>{few}</small>" if (few := few_folds(folds)) else ""
 
 
 def _unproven(found: Assessment) -> str:

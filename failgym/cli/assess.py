@@ -385,11 +385,11 @@ def _silent(text: str) -> None:
     """Say nothing."""
 
 
-def _few_folds(room: MeasureRoom) -> str:
-    """How many folds were judged, where it is not all."""
-    from failgym.worlds.settings.splitting import FOLDS
+def _where(room: MeasureRoom) -> str:
+    """On how many folds, if not on all."""
+    from failgym.assessment.advice import few_folds
 
-    return "" if len(room.folds) == FOLDS else f" on {len(room.folds)} of {FOLDS} folds"
+    return f" {few}" if (few := few_folds(room.folds)) else ""
 
 
 def _print(found: Assessment) -> None:
@@ -417,11 +417,10 @@ def _print(found: Assessment) -> None:
             money = f"; {shown_hours(room.machine_hours)} h of machine-time alone, {worth}"
         print_line(
             f"{room.measure}: could have saved {shown_hours(room.hours)} h net at most"
-            f"{_few_folds(room)} ({100 * room.of_whole:.1f} % of what is known{money}): {room.says}"
+            f"{_where(room)} ({100 * room.of_whole:.1f} % of what is known{money}): {room.says}"
         )
-    if others := [
-        f"{each.measure} {shown_hours(each.hours)} h{_few_folds(each)}" for each in rooms[1:]
-    ]:
+    others = [f"{room.measure} {shown_hours(room.hours)} h{_where(room)}" for room in rooms[1:]]
+    if others:
         print_line(f"with other measures: {', '.join(others)}")
     for line in (advice.text, *advice.evidence[:SAID]):
         print_line(line)

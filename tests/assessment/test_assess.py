@@ -713,4 +713,4 @@ def test_one_rule_is_not_all_rules() -> None:
         doomed(400, long_ones_finish=False), {"blind_kill": RULES["blind_kill"]}, measures=["kill"]
     )
     assert found.advice is not None
-    assert "taken together" not in " ".join(found.advice.evidence)
+    assert "at once" not in " ".join(found.advice.evidence)

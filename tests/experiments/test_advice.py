@@ -12,7 +12,14 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from experiments import advice
-from experiments.advice import PLAYED, Assessments, advised, truths_in
+from experiments.advice import (
+    PLAYED,
+    Assessments,
+    advised,
+    counted_among,
+    truths_in,
+    typical,
+)
 from experiments.advice_summary import Advised, counted
 from experiments.gate import Key, truths_of
 from experiments.result_tables.assessments import advice as advice_table
@@ -32,18 +39,23 @@ ROW: dict[str, Any] = {
 
 
 def test_an_advice_beside_the_truth() -> None:
-    kept = advised(ROW, TRUTHS)
+    typically = {"good": 10.5, "bad": 1.0, "idle": None}
+    kept = advised(ROW, TRUTHS, typically)
+    assert kept.large_typically == ()
+    assert advised(ROW, TRUTHS, {**typically, "good": 9.0}).large_typically == ("good",)
     assert (kept.truth, kept.large, kept.harmful, kept.right) == (None, ("good",), False, False)
-    good = advised({**ROW, "answer": "adopt", "policy": "good"}, TRUTHS)
+    good = advised({**ROW, "answer": "adopt", "policy": "good"}, TRUTHS, typically)
     assert (good.truth, good.right, good.harmful) == (SAVES, True, False)
-    bad = advised({**ROW, "answer": "adopt", "policy": "bad"}, TRUTHS)
+    bad = advised({**ROW, "answer": "adopt", "policy": "bad"}, TRUTHS, typically)
     assert (bad.right, bad.harmful) == (False, True)
-    little = advised({**ROW, "smallest": {"good": 10.1, "bad": None, "idle": 0.0}}, TRUTHS)
+    little = advised(
+        {**ROW, "smallest": {"good": 10.1, "bad": None, "idle": 0.0}}, TRUTHS, typically
+    )
     assert little.large == ()
 
 
 def test_what_is_counted() -> None:
-    one = Advised("one", 0, "keep", None, None, ("good",))
+    one = Advised("one", 0, "keep", None, None, ("good",), ())
     found = [
         one,
         replace(one, answer="adopt", policy="good", truth=SAVES),
@@ -51,16 +63,28 @@ def test_what_is_counted() -> None:
         replace(one, answer="adopt", policy="idle", truth=UNSURE, large=()),
         replace(one, large=()),
     ]
-    name, records, adopted, right, unsure, harmful, missed = counted("all", found)
+    name, records, adopted, right, unsure, harmful, missed, typically = counted("all", found)
     assert (name, records, adopted, right, unsure) == ("all", 5, 3, 1, 1)
     assert str(harmful).endswith("1 of 5")
     assert str(missed).endswith("1 of 2")
+    assert typically == "-"
+
+
+def test_the_typical_smallest_is_the_middle_of_all_records() -> None:
+    rows = [
+        {**ROW, "number": number, "smallest": {"good": least, "bad": None, "idle": 1.0}}
+        for number, least in enumerate((2.0, 9.0, None))
+    ]
+    assert typical(rows) == {"good": 9.0, "bad": None, "idle": 1.0}
+    found = counted_among(rows, {"one": TRUTHS})
+    assert [one.large for one in found] == [("good",), ("good",), ()]
+    assert [one.large_typically for one in found] == [("good",)] * 3
 
 
 def test_what_the_page_shows_is_what_was_counted() -> None:
     """From what JSON keeps: lists for tuples, null for NaN."""
-    kept = Advised("one", 0, "keep", None, None, ("good",))
-    bad = Advised("two", 0, "adopt", "bad", HARMS, ())
+    kept = Advised("one", 0, "keep", None, None, ("good",), ())
+    bad = Advised("two", 0, "adopt", "bad", HARMS, (), ("good",))
     content = json.loads(json.dumps({"advised": [asdict(kept), asdict(bad)]}))
     content["cases"] = [{"name": "one"}, {"name": "two"}]
     lines = [
