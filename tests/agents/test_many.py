@@ -260,6 +260,8 @@ def test_folds_are_trained_apart_and_joined(
         "GracePeriod-v1",
         "--set",
         f"trace={tmp_path / 'trace'}",
+        "--set",
+        "forecast=none",
         "--rolling",
     ]
     words += ["--algo", "counterfactual", *(w for value in hyper for w in ("--hyper", value))]

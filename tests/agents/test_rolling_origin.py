@@ -42,8 +42,9 @@ def scenario() -> Any:
 
 @pytest.fixture(scope="module")
 def short() -> Any:
+    """Without forecasts, which would be learned anew for each fold."""
     trace = generate(PROFILES["google-2011-applications"], jobs=800, seed=1)
-    return resolve("failgym/GracePeriod-v1").override(trace=trace)
+    return resolve("failgym/GracePeriod-v1").override(trace=trace, forecast="none")
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +117,12 @@ def test_a_run_that_was_stopped_in_a_fold_ends_the_same(
         train(scenario, stopped, SETTINGS, command="typed", resume=True)
 
 
-def test_where_all_agents_kill_too_often_replay_plays(scenario: Any, tmp_path: Path) -> None:
+def test_where_all_agents_kill_too_often_replay_plays(short: Any, tmp_path: Path) -> None:
     free = replace(SETTINGS, rolling=False)
-    most = train(scenario, tmp_path / "free", free).best.false_kills_per_job
+    most = train(short, tmp_path / "free", free).best.false_kills_per_job
     assert most is not None
     hyper = {**HYPER, "false_kills": most}
-    result = train(scenario, tmp_path / "run", replace(SETTINGS, hyper=hyper))
+    result = train(short, tmp_path / "run", replace(SETTINGS, hyper=hyper))
     assert result.verdict is not None
     learned = result.verdict.learned
     assert learned is not None
@@ -195,11 +196,11 @@ def test_no_fold_holds_a_job_of_the_test_split(env: str) -> None:
 
 
 def test_the_command_says_the_verdict_of_the_folds(
-    scenario: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    short: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scenario.trace.save(tmp_path / "trace")
+    short.trace.save(tmp_path / "trace")
     words = ["train", "--env", "failgym/GracePeriod-v1", "--algo", "counterfactual", "--rolling"]
-    words += ["--set", f"trace={tmp_path / 'trace'}"]
+    words += ["--set", f"trace={tmp_path / 'trace'}", "--set", "forecast=none"]
     for name, value in {**HYPER, "caution": "[1.0]"}.items():
         words += ["--hyper", f"{name}={value}"]
     assert run([*words, "--out", str(tmp_path / "run")]) == 0

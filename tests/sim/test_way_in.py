@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import pickle
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 from failgym.envs import resolve
 from failgym.sim.shared import batch as batches
+from failgym.sim.shared.way_in import type_of
 from failgym.worlds.batches import batch_of
 from failgym.worlds.build import build_world
 
@@ -62,6 +64,31 @@ def test_other_arrays_are_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) 
         for other in (batch, again):
             with pytest.raises(AssertionError, match="types were asked for"):
                 other.step(np.zeros(len(other), dtype=np.int64))
+
+
+class Pair(NamedTuple):
+    """As the arrays of a world."""
+
+    first: Any
+    second: Any
+
+
+def test_types_are_those_that_numba_names() -> None:
+    """Also of arrays that differ in nothing but their layout, and are asked about in turn."""
+    fields = [("a", "i1"), ("b", "f8")]
+    plain, padded = np.zeros(4, np.dtype(fields)), np.zeros(4, np.dtype(fields, align=True))
+    frozen = plain.copy()
+    frozen.flags.writeable = False
+    table = np.zeros((3, 2))
+    shifted = np.zeros(33, np.uint8)[1:].view(np.float64)
+    same: list[Any] = [plain, padded, frozen, plain[::2], plain["b"]]
+    same += [table, table.T, table[:, :1], table.astype("f4"), shifted, shifted.copy(), table[0]]
+    same += [1, 1.0, True, None, (1, 2.0), (table, 3)]
+    for _ in range(2):
+        for one in same:
+            given = Pair(table, (one, Pair(plain, one)))
+            assert type_of(given) == numba.typeof(given)
+            assert type_of(one) == numba.typeof(one)
 
 
 @pytest.mark.parametrize("name", NAMES)

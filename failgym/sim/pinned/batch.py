@@ -16,9 +16,9 @@ from failgym.sim.pinned.outcomes import outcome_table
 from failgym.sim.pinned.records import World
 from failgym.sim.pinned.state import make_state
 from failgym.sim.shared.batch import SMALLEST_CHUNK, EpisodeBatch, stacked
-from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Order, Rules
+from failgym.sim.shared.way_in import way_in
 from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = ["Batch", "asked_tasks"]

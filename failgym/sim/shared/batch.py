@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from failgym.memory import check_room
 from failgym.sim.shared.fields import FIELDS
-from failgym.sim.shared.jit import way_in
 from failgym.sim.shared.records import Output
+from failgym.sim.shared.way_in import way_in
 from failgym.vocabulary import ACTIONS, TERMS
 
 __all__ = [

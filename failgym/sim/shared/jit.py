@@ -45,7 +45,6 @@ __all__ = [
     "pasted",
     "prefetch",
     "table_at",
-    "way_in",
 ]
 
 
@@ -122,20 +121,6 @@ def _part(function: Callable[..., Any], **options: Any) -> Any:
     if _CONFIG.DISABLE_JIT:
         return function
     return KernelDispatcher(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
-
-
-def way_in(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """The compiled code of an entry for arguments of these types, to be called with no others.
-
-    numba asks at every call for the type of every array in it, some fifty to ninety: that takes as
-    long as the step does. Who calls the code itself has looked at the types once; of others it
-    would read what is not there.
-    """
-    if _CONFIG.DISABLE_JIT:
-        return function
-    types_of = tuple(numba.typeof(argument) for argument in arguments)
-    function.compile(types_of)
-    return function.get_overload(types_of)
 
 
 # --- Tuples of arrays, by reference ---------------------------------------------------------------
