@@ -20,10 +20,9 @@ where tasks share machines), the same for both, and training runs
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -142,27 +141,53 @@ def rules(scenario: Scenario) -> dict[str, Policy]:
 
 
 def compared(
-    place: Place, agents: dict[str, Policy], against: dict[str, Policy], advance: Advance
+    place: Place, agents: Mapping[str, Policy], against: Mapping[str, Policy], advance: Advance
 ) -> Row:
-    """Agents and rules on the slices of a place."""
-    ours = place.runs(list(agents.values()), advance)
+    """Agents of one algorithm and rules on the slices of a place."""
+    (row,) = all_compared(place, {ALGORITHM: agents}, against, advance)
+    return row
+
+
+def all_compared(
+    place: Place,
+    trained: Mapping[str, Mapping[str, Policy]],
+    against: Mapping[str, Policy],
+    advance: Advance = silent,
+) -> list[Row]:
+    """The agents of each algorithm beside the rules, which are played once, on a place's slices."""
     theirs = place.runs(list(against.values()), advance)
     scores = run_scores(theirs)
     best = int(np.argmax(scores))
     bootstrap = Bootstrap()
-    less = ours._replace(saved=ours.saved - theirs.saved[best])
-    return Row(
-        env=place.anchors[0].scenario.name,
-        place=place.name,
-        slices=place.slices,
-        agents=bootstrap.aggregates([ours])["iqm"],
-        runs=dict(zip(agents, run_scores(ours).tolist(), strict=True)),
-        rule=list(against)[best],
-        rule_score=bootstrap.score(theirs._replace(saved=theirs.saved[[best]])),
-        # Both have the same denominator: the difference of scores is the score of the difference.
-        above=Bootstrap(highest=math.inf).aggregates([less])["iqm"],
-        rules=dict(zip(against, scores.tolist(), strict=True)),
-    )
+    rows: list[Row] = []
+    for algorithm, agents in trained.items():
+        ours = place.runs(list(agents.values()), advance)
+        less = ours._replace(saved=ours.saved - theirs.saved[best])
+        row = Row(
+            env=place.anchors[0].scenario.name,
+            place=place.name,
+            slices=place.slices,
+            agents=bootstrap.aggregates([ours])["iqm"],
+            runs=dict(zip(agents, run_scores(ours).tolist(), strict=True)),
+            rule=list(against)[best],
+            rule_score=bootstrap.score(theirs._replace(saved=theirs.saved[[best]])),
+            # With the same denominator the difference of scores is the score of the difference.
+            above=Bootstrap(highest=math.inf).aggregates([less])["iqm"],
+            rules=dict(zip(against, scores.tolist(), strict=True)),
+            algorithm=algorithm,
+        )
+        rows.append(row)
+    return rows
+
+
+def shown_compared(
+    place: Place, trained: Mapping[str, Mapping[str, Policy]], against: Mapping[str, Policy]
+) -> list[Row]:
+    """The same, with a progress bar."""
+    total = place.slices * (sum(map(len, trained.values())) + len(against))
+    label = f"{place.anchors[0].scenario.name}, {place.name}"
+    with progress_bar(label, total, interactive()) as advance:
+        return all_compared(place, trained, against, advance)
 
 
 def places(scenario: Scenario, seeds: int, first: int = UNSEEN) -> list[Place]:
@@ -225,12 +250,9 @@ def main(
             print_line(f"{scenario.name}: no agents in {agents}")
             continue
         against = rules(judged)
-        for place, algorithm in itertools.product(places(judged, seeds, first), algorithms):
-            trained = agents_of(scenario, agents, algorithm)
-            total = place.slices * (len(trained) + len(against))
-            with progress_bar(f"{scenario.name}, {place.name}", total, interactive()) as advance:
-                row = compared(place, trained, against, advance)
-            rows.append(replace(row, algorithm=algorithm))
+        trained = {name: agents_of(scenario, agents, name) for name in algorithms}
+        for place in places(judged, seeds, first):
+            rows += shown_compared(place, trained, against)
             file.write([asdict(row) | {"world": world_of(row.env)} for row in rows])
     show(rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("xgboost", reason="needs the predictors extra")
 
-from experiments.agents_elsewhere import FIRST, SLICES, forecasts, places, real
+from experiments.agents_and_rules import ZOO
+from experiments.agents_elsewhere import FIRST, NEVER_MET, SLICES, main, places, real
+from failgym.agents import load_agent
+from failgym.agents.algorithms.settings_files import GENERALIST, settings_of
+from failgym.agents.counterfactual.train import LEARNER
 from failgym.envs import resolve
+from failgym.evaluation import Anchors
 from failgym.leaderboard.suite.suites import RELEASED
-from failgym.predictors import GradientBoosting
 from failgym.traces import Trace
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE
@@ -21,17 +26,34 @@ from tests.envs.worlds import small
 
 
 @pytest.mark.parametrize("env", RELEASED)
-def test_only_the_forecast_differs(env: str) -> None:
-    scenario = resolve(env, small(f"failgym/{env}"))
-    found = forecasts(scenario)
-    pinned_or_loaded = env not in ("Lineage-v1", "Workflow-v1")
-    assert ("trained forecast" in found) == pinned_or_loaded
-    assert ("no forecast" in found) == (env != "Lineage-v1")
-    for name, changed in found.items():
-        trained = isinstance(changed.forecast, GradientBoosting)
-        assert trained == (name == "trained forecast")
-        own = {"forecast": scenario.forecast, "node_forecast": scenario.node_forecast}
-        assert changed.override(**own) == scenario
+def test_nothing_of_it_was_met_in_training(env: str) -> None:
+    """Neither as registered, nor in any situation of the generalist."""
+    scenario = resolve(env)
+    environments = settings_of(LEARNER, env, file=GENERALIST).environments or []
+    met = [one for each in environments if each.env.endswith(env) for one in each.situations]
+    assert met
+    assert NEVER_MET[env]
+    for fields in NEVER_MET[env].values():
+        changed = scenario.override(**fields)
+        for name, value in fields.items():
+            assert value != getattr(scenario, name)
+            assert value not in [one.get(name) for one in met]
+            assert changed.override(**{name: getattr(scenario, name)}) == scenario
+
+
+def test_agents_and_the_generalist_are_judged_where_nobody_trained_them(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    main(["Cloning-v1"], None, 1, FIRST, ["jobs=1500"], file)
+    rows = json.loads(file.read_text())
+    algorithms = ["maskable_ppo", "counterfactual", "generalist"]
+    assert [row["algorithm"] for row in rows] == algorithms * len(NEVER_MET["Cloning-v1"])
+    scenario = resolve("Cloning-v1", {"jobs": 1500, **NEVER_MET["Cloning-v1"]["forecast `kumar`"]})
+    anchors = [Anchors.of(scenario.override(trace_seed=FIRST), split="test")]
+    agent = load_agent(ZOO / "generalist" / "counterfactual-0.safetensors")
+    cost = sum(float(each.run(agent).costs.sum()) for each in anchors)
+    replay = sum(float(each.replay.costs.sum()) for each in anchors)
+    room = sum(each.room.cost for each in anchors)
+    assert rows[2]["agents"][0] == pytest.approx(100.0 * (replay - cost) / room)
 
 
 def test_workflows_meet_the_outages_of_the_record(tmp_path: Path) -> None:
@@ -69,7 +91,7 @@ def test_without_real_traces_only_generated_ones_are_judged_on(tmp_path: Path) -
     scenario = resolve("Workflow-v1", small("failgym/Workflow-v1"))
     assert real(scenario, tmp_path) is None
     assert real(resolve("Lineage-v1"), tmp_path) is None
-    (place,) = places(scenario, tmp_path, 2)
-    assert place.name == "no forecast, 2 traces"
+    place = next(places(scenario, tmp_path, 2, FIRST))
+    assert place.name == "all failures of machines foretold, 2 traces"
     assert [a.scenario.trace_seed for a in place.anchors] == [FIRST, FIRST + 1]
     assert {a.scenario.split for a in place.anchors} == {"test"}
