@@ -148,7 +148,9 @@ def test_what_can_be_reached_stands_beside_policies_on_the_same_traces(board: So
     assert r"\*" not in "".join(reached(board, found))
     least = board.results["replay_cost"] - 0.03 * board.results["replay_spent"]
     few = board.results["env"].eq(env)
-    some = replace(board, results=with_bound(board.results, board.results["bound_cost"].where(~few, least)))
+    some = replace(
+        board, results=with_bound(board.results, board.results["bound_cost"].where(~few, least))
+    )
     (_, _, row, *notes) = reached(some, found)
     assert row.count(r"\*") == 3
     assert "less than 5 %" in notes[-1]
