@@ -54,9 +54,13 @@ SHORT = (*("", "traces", "room", CHANCE, PUBLISHED, "best rule in hindsight", AG
 """Of the short table."""
 APART = 3.0
 """Points that a suite is to tell apart."""
+HALF_WIDTH, SHARE = 2.0, 90
+"""Points to each side of the difference of the two best rules, and per cent of the pairs that are
+`APART` apart, that are asked for."""
 TOLD_APART = (
-    *("", "forecast", "traces", "two best rules", "half-width of their difference"),
-    *(f"pairs {APART:g} points apart", "told apart"),
+    *("", "forecast", "traces", "two best rules"),
+    f"half-width of their difference ({HALF_WIDTH:g} asked)",
+    *(f"pairs {APART:g} points apart", f"told apart ({SHARE} % asked)"),
 )
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
@@ -203,19 +207,24 @@ def reached(source: Source, oracle: Mapping[str, Any]) -> list[str]:
     Raises:
         ValueError: naming the environment, if what replay costs there differs.
     """
-    by_group, rows = groups(source), list[list[str]]()
+    by_group, rows, shown_at = groups(source), list[list[str]](), list[Place]()
     for place in places(source):
         found = oracle.get(place.field.env)
         if found is None or found["forecast"] != place.field.forecast:
             continue
         best = {group: place.best(names) for group, names in by_group.items()}
         shown = [
-            "" if one is None else f"`{one[0]}` {_on(source, place, one[0], found['traces']):.1f}"
+            ""
+            if one is None
+            else f"`{one[0]}` "
+            + marked(place, f"{_on(source, place, one[0], found['traces']):.1f}")
             for one in (_best_rule(best), best[AGENTS])
         ]
-        score = interval(Estimate(*oracle_score(found)))
+        score = marked(place, interval(Estimate(*oracle_score(found))))
         rows.append([f"`failgym/{place.field.env}`", str(len(found["traces"])), score, *shown])
-    return table(["", "traces", "who knows all fates", "best rule there", "best agent there"], rows)
+        shown_at.append(place)
+    columns = ["", "traces", "who knows all fates", "best rule there", "best agent there"]
+    return [*table(columns, rows), *warnings(shown_at)]
 
 
 def _on(source: Source, place: Place, policy: str, traces: Sequence[Mapping[str, Any]]) -> float:

@@ -39,7 +39,10 @@ SHOWN = "failgym/GracePeriod-v1"
 """The environment whose table of the demo is shown."""
 OVER_RULES = "agents above all rules"
 """The column of the board that compares in pairs, with tuned and searched rules too."""
-COLUMNS = ("environment", "the question", "best published rule", "best agent", "above all rules")
+COLUMNS = (
+    *("environment", "the question", "room", "best published rule", "best agent"),
+    "above all rules",
+)
 
 
 def question(name: str) -> str:
@@ -73,7 +76,7 @@ def demo() -> str:
 def environments() -> str:
     """The environments that the board has: what they ask, and the best scores there."""
     head, *rows = tables(generated(TOP / "docs/results/README.md", "board"))[0]
-    at = [head.index(name) for name in ("best rule as published", "agents", OVER_RULES)]
+    at = [head.index(name) for name in ("room", "best rule as published", "agents", OVER_RULES)]
     shown = [
         [row[0], question(row[0].strip("`").removeprefix("failgym/")), *(row[i] for i in at)]
         for row in rows

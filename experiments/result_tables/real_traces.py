@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, percent, shown
-from failgym.evaluation.room import LEAST_ROOM, NOTHING
+from failgym.evaluation.room import LEAST_ROOM, LITTLE_ROOM, MARK, NOTHING
 
 __all__ = ["real_traces", "real_traces_refused"]
 
@@ -39,10 +39,10 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _room(row),
         _shares(row),
         f"`{best}`",
-        _said(row["scores"][best]),
+        _score(row, row["scores"][best]),
         _said(row["savings"][best]),
         _chosen(row["chosen"]),
-        _said(row["chosen_score"]),
+        _score(row, row["chosen_score"]),
         _said(row["chosen_saving"]),
         _concluded(row),
     ]
@@ -54,9 +54,20 @@ def _said(value: Sequence[float | None]) -> str:
     return estimate(known) if len(known) == len(value) else "-"
 
 
+def _score(row: dict[str, Any], value: Sequence[float | None]) -> str:
+    """A score, with a sign behind it if the room is little."""
+    score, space, limits = _said(value).partition(" ")
+    return rf"{score}\{MARK}{space}{limits}" if space and _little(row) else score + space + limits
+
+
+def _little(row: dict[str, Any]) -> bool:
+    return row["room_share"] is not None and LEAST_ROOM <= row["room_share"] < LITTLE_ROOM
+
+
 def _room(row: dict[str, Any]) -> str:
     share = "-" if row["room_share"] is None else percent(row["room_share"])
-    return f"{share}, {row['room_hours']:,.0f} h"
+    mark = rf"\{MARK}" if _little(row) else ""
+    return f"{share}{mark}, {row['room_hours']:,.0f} h"
 
 
 def _shares(row: dict[str, Any]) -> str:

@@ -70,7 +70,7 @@ def _print_field(rows: Sequence[Row]) -> None:
     from failgym.evaluation.room import COSTS, MARK, said_of_room
 
     first = rows[0]
-    title = f"failgym/{first['env']}, forecast {first['forecast']}: {_traces(first['traces'])}"
+    title = f"failgym/{first['env']}, forecast {first['forecast']}: {_traces(first)}"
     print_table(title, SCORES, [_scores(row) for row in rows])
     names = [label for label, name in SHOWN.items() if any(row[name] is not None for row in rows)]
     table: list[list[Cell]] = [
@@ -121,13 +121,19 @@ def _said_of_stake(row: Row) -> str:
         return f"no stake: {row['undefined']['stake_in_top']}"
     several = row["traces"] > 1
     held = f"the {of} that holds most has {100 * top:.1f} % of it"
-    held = f"of all {_traces(row['traces'])} {held}" if several else held
-    more = ", the top 1 % of each trace, rounded up," if several else ", the top 1 %"
+    held = f"of all {_traces(row)} {held}" if several else held
+    more = f", the top 1 % of each {_part(row)}, rounded up," if several else ", the top 1 %"
     return f"stake: {held}{more} {100 * percent:.1f} %"
 
 
-def _traces(count: int) -> str:
-    return "1 trace" if count == 1 else f"{count:,} traces"
+def _part(row: Row) -> str:
+    return "fold" if row["folds"] else "trace"
+
+
+def _traces(row: Row) -> str:
+    from failgym.evaluation.result import plural
+
+    return f"{row['traces']:,} {plural(_part(row), row['traces'])}"
 
 
 def _scores(row: Row) -> tuple[Cell, ...]:

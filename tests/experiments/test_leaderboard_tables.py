@@ -145,6 +145,15 @@ def test_what_can_be_reached_stands_beside_policies_on_the_same_traces(board: So
     assert row[0] == f"`failgym/{env}`"
     assert row[2].startswith("50.0")
     assert row[4] == f"`ppo` {100.0 * (replay - cost) / (replay - bound):.1f}"
+    assert r"\*" not in "".join(reached(board, found))
+    least = board.results["replay_cost"] - 0.03 * board.results["replay_spent"]
+    few = board.results["env"].eq(env)
+    some = replace(
+        board, results=with_bound(board.results, board.results["bound_cost"].where(~few, least))
+    )
+    (_, _, row, *notes) = reached(some, found)
+    assert row.count(r"\*") == 3
+    assert "less than 5 %" in notes[-1]
     one["replay"] = [2.0 * replay]
     with pytest.raises(ValueError, match="of the same slices"):
         reached(board, found)
@@ -178,7 +187,7 @@ def test_the_fingerprint_is_of_all_but_times_and_order(board: Source) -> None:
 
 def test_pairs_are_told_apart_by_their_paired_difference(board: Source) -> None:
     rows = cells(told_apart(board))
-    assert rows[0][-2:] == ["pairs 3 points apart", "told apart"]
+    assert rows[0][-2:] == ["pairs 3 points apart", "told apart (90 % asked)"]
     drawn = next(place for place in places(board) if place.field.env == "Cloning-v1")
     row = next(row for row in rows if row[0] == "`failgym/Cloning-v1`")
     assert row[3] == "`young`, `replay`"  # of the rules as published

@@ -126,6 +126,10 @@ def test_nothing_is_concluded_of_retries_where_none_are_recorded(tmp_path: Path)
         " | not judged: fewer than 30 restarts of failed tasks are recorded |"
     )
     assert real_traces([{**row, "unjudged": None}]).endswith(" | it saves |")
+    assert r"\*" not in real_traces([{**row, "unjudged": None}])
+    little = real_traces([{**row, "unjudged": None, "room_share": 0.0495}])
+    assert r"| 5.0 %\*, 9 h |" in little, "less than 5 %"
+    assert little.count(r"| 9.0\* [8.0, 10.0] | 9.0 [8.0, 10.0] |") == 2, "scores, not savings"
 
 
 def test_a_record_that_is_too_short_is_a_row_that_says_why(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from failgym.baselines import REGISTRY
+from failgym.cli.board import print_rows
 from failgym.evaluation import Anchors
 from failgym.evaluation.measuring import measure
 from failgym.evaluation.repriced import at_prices, factors_of, ranks, repriced
@@ -308,6 +309,18 @@ def test_prices_of_real_traces_are_known_though_environments_are_left_out(
     assert cut.digest != whole.digest
     assert priced_scenario(source, ENV) == whole.course(ENV).scenario()
     assert priced_scenario(source, "Cloning-v1") is None
+
+
+def test_folds_of_one_trace_are_not_called_traces(
+    played: Source, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of([replace(played, suite="v2-real, version 1")], QUICK)
+    assert all(row["folds"] for row in rows)
+    print_rows(rows)
+    shown = capsys.readouterr().out
+    assert f": {rows[0]['traces']} fold" in shown
+    assert f"{rows[0]['traces']} trace" not in shown
+    assert not any(row["folds"] for row in rows_of([played], QUICK))
 
 
 def test_prices_of_a_suite_of_another_version_are_not_known(played: Source) -> None:

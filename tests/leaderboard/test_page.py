@@ -60,6 +60,21 @@ def test_what_is_packed_comes_out_again() -> None:
     assert values["b"].size == 0
 
 
+def test_hours_are_rounded_once_as_elsewhere() -> None:
+    """As float32 4,482,222.46 hours are 4,482,222.5, and the page would show 4,482,223."""
+    made = board("replay", "young")
+    hours = made.results["waste_hours"] * 0.0
+    saved = 4_482_222.46 / (made.results.groupby(["policy", "env", "forecast"])["env"].count())
+    one = saved.reset_index(name="each")["each"].iloc[0]
+    made = replace(
+        made, results=made.results.assign(waste_hours=hours, replay_waste_hours=hours + one)
+    )
+    header, arrays = unpacked(payload([made], QUICK))
+    shown = arrays["beside"].reshape(-1, len(header["beside"]))
+    at = header["beside"].index("saved_hours")
+    assert set(shown[:, at].tolist()) == {4_482_222.0}
+
+
 def test_the_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     text = written(tmp_path / "page.html", board("replay", "young"))
     shell = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)

@@ -536,6 +536,9 @@ def test_scores_over_little_room_are_marked(browser: Any, tmp_path: Path) -> Non
         meaning = page.locator("#meaning").inner_text()
         assert f"* {ENVS[0]}: the bound saves 3.0 % of what replay spends, less than 5 %" in meaning
         assert f"* {ENVS[1]}" not in meaning
+        both = pair(page, "young", "replay")
+        assert [text.endswith("*") for text in both[ENVS[0]][:2]] == [True, True]
+        assert not any("*" in text for text in (*both[ENVS[1]], *both["Mean of 6"]))
 
 
 def test_an_interval_of_few_units_is_marked(browser: Any, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from failgym.leaderboard.page.source import COLUMNS, Source
 from failgym.leaderboard.statistics.estimators import Runs
 from failgym.leaderboard.submission.tables import ANCHOR_BLOCKS, ANCHORS, BLOCKS
 from failgym.leaderboard.suite.account import ACCOUNT, REPLAY_ACCOUNT, STAKE
+from failgym.leaderboard.suite.suites import SUITES
 
 __all__ = ["FORECASTS", "Cell", "Failure", "Field", "fields_of"]
 
@@ -90,6 +91,8 @@ class Field:
     traces, but for what lies in the one job, or slice, that holds most: of all traces"""
     room_hours: float
     """machine-hours that cost as much as the room, each at the price of its trace; NaN without"""
+    folds: bool = False
+    """are what counts as traces the folds of one trace?"""
     blocks: Blocks = field(init=False)
     """what is resampled of scores"""
     outcomes: dict[str, Cell | Failure] = field(default_factory=dict[str, "Cell | Failure"])
@@ -123,10 +126,15 @@ def fields_of(submissions: Sequence[Source]) -> list[Field]:
     if unknown:
         raise ValueError(f"forecast: expected one of {FORECASTS}, not {unknown}")
     groups.sort(key=lambda group: (order[group[1]], _rank(group[0])))
-    return [
+    suites = [SUITES.get(each.suite.partition(",")[0]) for each in submissions]
+    real = any(suite is not None and suite.real for suite in suites)
+    found = [
         _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast)
         for env, forecast in groups
     ]
+    for each in found:
+        each.folds = real
+    return found
 
 
 def _groups(table: pd.DataFrame) -> list[tuple[Any, Any]]:

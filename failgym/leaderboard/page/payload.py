@@ -40,6 +40,8 @@ __all__ = ["pack", "payload"]
 Floats = npt.NDArray[np.float64]
 REASON = 300
 """Characters that are kept of why an episode failed."""
+LARGE = 10_000.0
+"""Of numbers beside scores such as hours: from here on they are shown to their units."""
 LEVEL = 9
 """zlib's level of compression, the highest."""
 
@@ -121,7 +123,7 @@ def _arrays(
         "scores": [scores(field, names, bootstrap, number) for number, field in numbered],
         "costs": [costs(field, names) for field in fields],
         "counts": [counts(field, names) for field in fields],
-        "beside": [beside(field, names) for field in fields],
+        "beside": [_whole(beside(field, names)) for field in fields],
         "overall_ranks": [ranks_of(group, names, bootstrap) for group in groups],
         "ranks": [ranks_of([field], names, bootstrap, number) for number, field in numbered],
         "price_ranks": [ranks_at_prices(each, names, scenarios[each.env]) for each in fields],
@@ -133,6 +135,11 @@ def _arrays(
         "block_saved": [cell.runs.by_unit().saved for cell in cells if cell is not None],
     }
     return {name: _joined(parts) for name, parts in arrays.items()}
+
+
+def _whole(values: Floats) -> Floats:
+    """Large numbers to their units, as they are shown: float32 would have them rounded twice."""
+    return np.where(np.abs(values) < LARGE, values, np.round(values))
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:

@@ -56,6 +56,8 @@ def names_of(submissions: Sequence[Source]) -> list[str]:
 def described(field: Field) -> dict[str, Any]:
     """What there is to gain in an environment with one kind of forecast, and who holds it.
 
+    Where `folds`, the `traces` are the folds of one trace.
+
     `stake_in_top` is the share of the one job, or slice, of all traces that holds most, as
     `failgym evaluate` says. Of a trace only the share of its own top 1 % is kept, rounded up:
     `stake_in_top_percent` is that of all these together. So it is evaluate's for one trace; of
@@ -69,6 +71,7 @@ def described(field: Field) -> dict[str, Any]:
             "env": field.env,
             "forecast": field.forecast,
             "traces": int(field.blocks.trace.max()) + 1,
+            "folds": field.folds,
             **sampled(field),
             "tasks": account["tasks"],
             "room_of_cost": room.of_cost,

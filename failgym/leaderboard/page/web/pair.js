@@ -38,6 +38,7 @@ function pairRows() {
     .filter(([{ nothing }, x, y]) => !nothing && x && y);
   const compared = (name, of) => ({
     name,
+    little: of.map(([{ little }]) => little).filter(Boolean),
     environments: of.length,
     a: average(of.map(([, x]) => average(runScores(x)))),
     b: average(of.map(([, , y]) => average(runScores(y)))),
@@ -61,6 +62,9 @@ function renderPairTable(rows) {
 function pairRow(row) {
   const share = row.better;
   const { units } = share;
+  // Of several environments each has its own row, and there its mark.
+  const marks = () =>
+    row.environments > 1 ? [] : row.little.map((why) => element("sup", { title: why }, MARK));
   const percent = { value: 100 * share.value, low: 100 * share.low, high: 100 * share.high, units };
   const better = Number.isFinite(share.value)
     ? [element("b", {}, `${fixed(percent.value)} %`), element("small", {}, rangeText(percent))]
@@ -69,8 +73,8 @@ function pairRow(row) {
     "tr",
     { class: row.environments > 1 ? "overall" : "" },
     element("th", { scope: "row" }, row.name),
-    element("td", {}, fixed(row.a)),
-    element("td", {}, fixed(row.b)),
+    element("td", {}, fixed(row.a), ...marks()),
+    element("td", {}, fixed(row.b), ...marks()),
     element("td", {}, ...estimateCell(row.difference)),
     element("td", {}, ...better),
   );

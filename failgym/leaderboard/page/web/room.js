@@ -5,7 +5,7 @@ const ROOM_COLUMNS = [
   ["Room", "What the bound saves, a share of what replay costs", (field) => share(field.room_of_cost)],
   ["of machine-time", "The same as a share of what replay's machine-time costs", (field) => share(field.room_share)],
   ["Machine-hours", "Machine-time that costs as much as the room", (field) => (field.room_hours === null ? "–" : grouped(field.room_hours))],
-  ["Traces", "", ({ traces }) => whole(traces)],
+  ["Traces", "Of traces of your own: the folds of one", ({ traces, folds }) => (folds ? `${whole(traces)} folds` : whole(traces))],
   ["Tasks", "That are asked about; of traces of which slices are drawn by what is at stake, about so many", ({ tasks }) => whole(tasks)],
   ["Top job", "Share of the room that lies in the one job of all traces with most of it", (field) => share(field.stake_in_top)],
   ["Top 1 %", "Share of it in the 1 % of jobs of each trace with most of it, rounded up", (field) => share(field.stake_in_top_percent)],
