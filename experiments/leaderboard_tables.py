@@ -50,7 +50,11 @@ COLUMNS = (
     *("", "forecast", "traces", "room", CHANCE, *RULES, AGENTS, "agents above all rules", ORACLE),
 )
 """Of the summary."""
-SHORT = (*("", "traces", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS), COLUMNS[-2])
+OF_AGENT = "machine-hours that agent saves; tasks it forfeits of 1,000 (replay)"
+SHORT = (
+    *("", "traces", "room", CHANCE, PUBLISHED, "best rule in hindsight", AGENTS),
+    *(COLUMNS[-2], OF_AGENT),
+)
 """Of the short table."""
 APART = 3.0
 """Points that a suite is to tell apart."""
@@ -191,9 +195,21 @@ def short(source: Source) -> list[str]:
                 _named(place, _best_rule(best), TUNED),
                 _named(place, best[AGENTS], AGENTS),
                 _above(place, best),
+                _beside_scores(place, best[AGENTS]),
             ]
         )
     return [*_without_empty(SHORT, rows), *warnings(shown)]
+
+
+def _beside_scores(place: Place, found: _Best) -> str:
+    """What a policy saves and forfeits, with what replay does."""
+    mine, replay = place.field.cell("" if found is None else found[0]), place.field.cell("replay")
+    if mine is None or replay is None:
+        return NOT_PLAYED
+    hours = place.field.account["replay_waste_hours"] - mine.account["waste_hours"]
+    thousands = place.field.account["tasks"] / 1000.0
+    forfeits, recorded = (one.account["forfeits"] / thousands for one in (mine, replay))
+    return f"{hours:,.0f} h; {forfeits:.1f} ({recorded:.1f})"
 
 
 def reached(source: Source, oracle: Mapping[str, Any]) -> list[str]:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from experiments.leaderboard_tables import OF_AGENT
 from experiments.markdown import generated, interval, replaced, table, tables
 from failgym.envs import Scenario
 from failgym.files import replacing
@@ -41,7 +42,7 @@ OVER_RULES = "agents above all rules"
 """The column of the board that compares in pairs, with tuned and searched rules too."""
 COLUMNS = (
     *("environment", "the question", "room", "best published rule", "best agent"),
-    "above all rules",
+    *("above all rules", OF_AGENT),
 )
 
 
@@ -76,7 +77,8 @@ def demo() -> str:
 def environments() -> str:
     """The environments that the board has: what they ask, and the best scores there."""
     head, *rows = tables(generated(TOP / "docs/results/README.md", "board"))[0]
-    at = [head.index(name) for name in ("room", "best rule as published", "agents", OVER_RULES)]
+    names = ("room", "best rule as published", "agents", OVER_RULES, OF_AGENT)
+    at = [head.index(name) for name in names]
     shown = [
         [row[0], question(row[0].strip("`").removeprefix("failgym/")), *(row[i] for i in at)]
         for row in rows
