@@ -574,6 +574,34 @@ def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
     assert "cannot be judged: the record names no machines." in found.advice.evidence[1]
 
 
+def test_a_machine_of_unknown_size_takes_as_many_tasks_as_were_once_on_it() -> None:
+    """Logs of Slurm and PBS name machines, and do not say how many processors they have."""
+    alone = doomed(600, long_ones_finish=False)
+    jobs, nodes = alone.rows("attempts"), 6
+    start, end = (alone.column("attempts", name) for name in ("start", "end"))
+    node = np.arange(jobs) % nodes
+    at_once = [
+        max(int(((start[here] <= at) & (at < end[here])).sum()) for at in start[here])
+        for here in (node == each for each in range(nodes))
+    ]
+    assert max(at_once) > 1
+    machines = {"original_id": [f"m{i}" for i in range(nodes)], "speed": [1.0] * nodes}
+    placed = {"attempt": np.arange(jobs), "machine": node, "slots": [1] * jobs}
+    unknown = with_tables(alone, machines=machines, placements=placed)
+    known = with_tables(unknown, machines={**machines, "slots": at_once})
+    partly = with_tables(unknown, machines={**machines, "slots": [at_once[0], *[None] * 5]})
+    found = on_own_machines(known)
+    assert found.why_not is None
+    assert found.completion_hours > 0.0
+    assert on_own_machines(unknown) == on_own_machines(partly) == found
+
+
+def test_machines_that_are_too_few_for_what_happened_tell_nothing() -> None:
+    """Thirty jobs run at once in the mean: on twelve machines of one slot they cannot have run."""
+    found = on_own_machines(on_machines(doomed(600, long_ones_finish=False), 12))
+    assert found == ClosedLoop("the machines are too few for the tasks as recorded")
+
+
 def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     """Nine tenths of the few hours of retries are not what could have been saved of the record."""
     few: dict[str, Any] = {
