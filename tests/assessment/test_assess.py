@@ -140,6 +140,9 @@ def test_a_rule_that_surely_saves_is_advised() -> None:
     assert best.saved > 0.9 * found.rooms[0].hours
     assert best.low is not None
     assert best.low > 0.0
+    assert any(
+        "hours saved; as many tasks would have finished" in line for line in found.advice.evidence
+    )
 
 
 def test_where_all_finishes_there_is_nothing_to_gain() -> None:
