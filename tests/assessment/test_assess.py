@@ -605,6 +605,27 @@ def test_machines_that_are_too_few_for_what_happened_tell_nothing() -> None:
     assert found == ClosedLoop("the machines are too few for the tasks as recorded")
 
 
+def test_savings_a_task_are_of_as_many_tasks_there_and_as_recorded() -> None:
+    """A third of the jobs never runs: neither on own machines nor as recorded are they counted."""
+    trace = doomed(600, long_ones_finish=False)
+    never = np.arange(600) % 3 == 0
+    columns = ("task", "queued", "end", "outcome", "cause")
+    attempts: dict[str, Any] = {name: trace.column("attempts", name) for name in columns}
+    start = [None if each else at for each, at in zip(never, attempts["queued"], strict=True)]
+    fate = np.where(never, int(Outcome.KILL), attempts["outcome"]).astype(np.int8)
+    cause = [int(Cause.USER) if each == Outcome.KILL else None for each in fate]
+    end = np.where(never, attempts["queued"], attempts["end"])
+    jobs = {name: trace.column("jobs", name) for name in ("original_id", "submit", "width")}
+    ran = with_tables(
+        on_machines(trace, 1_000),
+        jobs={**jobs, "outcome": fate},
+        attempts={**attempts, "start": start, "end": end, "outcome": fate, "cause": cause},
+    )
+    found = assessed(ran, {"optimal_stopping": RULES["optimal_stopping"]}, measures=["kill"])
+    assert found.closed is not None
+    assert found.closed.tasks == found.judged[0].tasks_by_fold[-1] == 40
+
+
 def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     """Nine tenths of the few hours of retries are not what could have been saved of the record."""
     few: dict[str, Any] = {
