@@ -136,6 +136,19 @@ def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) ->
     assert not (out / "policy.json").exists()
 
 
+def test_a_policy_that_is_tried_is_not_replaced(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an earlier report advised may be tried on another record, and has to stay."""
+    out = tmp_path / "out"
+    assert invoke("assess", record, "--out", out, *QUICK) == 0
+    kept = (out / "policy.json").read_bytes()
+    for spec in (out / "policy.json", out, tmp_path):
+        assert invoke("assess", record, "--out", out, "--policies", spec) == 2
+        assert "would be replaced by this report's" in capsys.readouterr().err
+    assert (out / "policy.json").read_bytes() == kept
+
+
 def test_a_folder_with_the_name_of_a_profile_is_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
