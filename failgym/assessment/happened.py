@@ -396,4 +396,8 @@ def _silent(trace: Trace) -> list[str]:
             f"{100 * censored:.1f} % of the tasks were cut off by the end of the data: their fate"
             " is unknown, and they are left out of what could have been saved."
         )
+    for what, rows in (("dropped", trace.meta.dropped), ("kept and odd", trace.meta.noted)):
+        counts = "; ".join(f"{why} ({count:,})" for why, count in rows.items() if count)
+        if counts:
+            found.append(f"Rows of the log that were {what} when it was read: {counts}.")
     return found

@@ -101,6 +101,14 @@ def test_jobs_that_never_ran_wasted_nothing() -> None:
     assert (ann.hours, ann.jobs) == (5.0, 1)
 
 
+def test_what_an_import_repaired_is_told() -> None:
+    meta = Meta("by hand", dropped={"without a time": 1_200}, noted={"end before the start": 3})
+    tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
+    said = happened(Trace(meta, **tables)).silent
+    assert "Rows of the log that were dropped when it was read: without a time (1,200)." in said
+    assert said[-1].endswith("kept and odd when it was read: end before the start (3).")
+
+
 def test_gpus_by_hand() -> None:
     tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
     frame = BY_HAND.frame("tasks").assign(gpu=[2.0, 0.0, 4.0])
