@@ -113,6 +113,7 @@ def test_measures_together_save_at_least_what_the_best_alone_saves(of_google: As
     assert {"kill", "retry", "together"} <= rooms.keys()
     alone = [room.hours for name, room in rooms.items() if name != "together"]
     assert rooms["together"].hours >= max(alone) * (1.0 - 1e-9)
+    assert rooms["together"].title == "kill, retry, clone and checkpoint at once"
 
 
 def test_no_policy_saves_more_than_the_room(of_google: Assessment) -> None:
