@@ -61,6 +61,11 @@ class Advice:
     measure: str | None = None
     forecast: str | None = None
 
+    def is_of(self, each: Judged) -> bool:
+        """Is it the policy to adopt, as it was judged?"""
+        asked = self.policy, self.measure, self.forecast
+        return (each.policy, each.measure, each.forecast) == asked
+
 
 def advice_of(
     rooms: Sequence[MeasureRoom],

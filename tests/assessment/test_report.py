@@ -459,6 +459,20 @@ def test_money_stands_on_the_first_screen(found: Assessment) -> None:
     assert f"the machine-time alone is worth {0.9 * best.machine_hours:,.0f} EUR" in first
 
 
+def test_the_first_screen_has_the_saving_of_the_rule_that_is_advised(found: Assessment) -> None:
+    """Another may have saved more by chance."""
+    advised = next(each for each in found.judged if each.policy == "optimal_stopping")
+    lucky = replace(advised, policy="lucky", saved=3.0 * advised.saved, low=None, high=None)
+    text = page(replace(found, judged=(*found.judged, lucky)))
+    first = text[: text.index("<h2>What happened")]
+    assert "the rule optimal_stopping, which is advised, have saved" in first
+    assert "lucky" not in first
+    assert found.advice is not None
+    kept = replace(found.advice, answer="keep", policy=None)
+    text = page(replace(found, judged=(*found.judged, lucky), advice=kept))
+    assert "the rule lucky, the best in hindsight, have saved" in text
+
+
 def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:
     """A share of what is known is a small part where most of a record is cut off."""
     what = found.happened
