@@ -61,6 +61,11 @@ class Advice:
     measure: str | None = None
     forecast: str | None = None
 
+    def is_of(self, each: Judged) -> bool:
+        """Is it the policy to adopt, as it was judged?"""
+        asked = self.policy, self.measure, self.forecast
+        return (each.policy, each.measure, each.forecast) == asked
+
 
 def advice_of(
     rooms: Sequence[MeasureRoom],
@@ -316,8 +321,8 @@ def _does(best: Judged) -> tuple[str, ...]:
 def _apart(best: Judged) -> str:
     """What net is made of."""
     change = abs(best.forfeited)
-    tasks = f"{change:,} {'task' if change == 1 else 'tasks'}"
-    fate = f"{'fewer' if best.forfeited >= 0 else 'more'} would have finished"
+    tasks = f"{change:,} {'task' if change == 1 else 'tasks'}" if change else "as many tasks"
+    fate = f"{'fewer ' if best.forfeited > 0 else 'more ' if change else ''}would have finished"
     does = "saved" if best.machine_hours >= 0.0 else "lost"
     return (
         f"Machine-time alone: {shown_hours(abs(best.machine_hours))} hours {does}; {tasks} {fate}"

@@ -206,7 +206,7 @@ def assess(
     if advice.policy is not None:
         with clock("own machines"):
             closed = state.closed(trace, advice, rooms)
-        best = next(each for each in results if _is_of(advice, each))
+        best = next(each for each in results if advice.is_of(each))
         advice = with_closed_loop(advice, closed, best)
     return Assessment(
         trace=name,
@@ -264,12 +264,6 @@ def _advised(name: str, rooms: Sequence[MeasureRoom]) -> Measure:
     """The measure of an advice: one by itself, or all that can be judged."""
     judged = [MEASURES[room.measure] for room in rooms if room.measure in MEASURES]
     return MEASURES.get(name) or together(judged)
-
-
-def _is_of(advice: Advice, each: Judged) -> bool:
-    return (each.policy, each.measure, each.forecast) == (
-        *(advice.policy, advice.measure, advice.forecast),
-    )
 
 
 def _measure(name: str) -> Measure:

@@ -75,7 +75,7 @@ class Group:
     share: float
     """of all that is wasted"""
     jobs: int
-    """how many jobs are in the group"""
+    """how many jobs wasted that"""
     used: float
     """machine-time of the group, wasted or not, of tasks whose fate is known [machine-h]"""
 
@@ -301,7 +301,7 @@ class _Count:
             labels[outcome] = text
         for cause, text in _CAUSES.items():
             labels[_LEVEL + cause] = text
-        return self._groups(labels[code], self.wasted & (self.time > 0), None)
+        return self._groups(labels[code], self.wasted, None)
 
     def top(self, of_job: npt.NDArray[Any]) -> tuple[Group, ...]:
         """The groups of jobs that hold most of what was wasted; none where they have no names."""
@@ -315,7 +315,8 @@ class _Count:
         hours = np.bincount(group, np.where(where, self.time, 0), len(names)) / HOUR
         known = np.where(self.useful | self.wasted, self.time, 0)
         used = np.bincount(group, known, len(names)) / HOUR
-        pairs = np.unique(np.stack([group[where], self.job[where]]), axis=1)
+        took = where & (self.time > 0)
+        pairs = np.unique(np.stack([group[took], self.job[took]]), axis=1)
         jobs = np.bincount(pairs[0], minlength=len(names))
         total = float(self.time[self.wasted].sum()) / HOUR
         order = np.lexsort((names, -hours))[:most]
@@ -395,4 +396,8 @@ def _silent(trace: Trace) -> list[str]:
             f"{100 * censored:.1f} % of the tasks were cut off by the end of the data: their fate"
             " is unknown, and they are left out of what could have been saved."
         )
+    for what, rows in (("dropped", trace.meta.dropped), ("kept and odd", trace.meta.noted)):
+        counts = "; ".join(f"{why} ({count:,})" for why, count in rows.items() if count)
+        if counts:
+            found.append(f"Rows of the log that were {what} when it was read: {counts}.")
     return found

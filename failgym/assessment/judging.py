@@ -37,6 +37,7 @@ from failgym.vocabulary import Outcome
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.settings.splitting import FOLDS
 from failgym.worlds.source import whole_trace
+from failgym.worlds.split import tasks_run
 from failgym.worlds.world import World
 
 __all__ = [
@@ -157,6 +158,7 @@ class Whole(NamedTuple):
     fold: int
     """1 to 5"""
     tasks: int
+    """those that ran"""
     hours: float
     """their machine-time [machine-h]"""
 
@@ -207,8 +209,8 @@ class Past:
 
 def _whole(scenario: Scenario) -> Whole:
     part = split_of(scenario, "test")
-    known = int((part.task_outcome != Outcome.CENSORED).sum())
-    return Whole(scenario.fold, known, known_hours(part))
+    known = tasks_run(part) & (part.task_outcome != Outcome.CENSORED)
+    return Whole(scenario.fold, int(known.sum()), known_hours(part))
 
 
 def reason(error: Exception | str) -> str:
@@ -424,7 +426,7 @@ class Judged:
     by_fold: tuple[float, ...]
     """net saving in each of them [machine-h]"""
     tasks_by_fold: tuple[int, ...]
-    """of known fate that each of them holds, whether the measure is about them or not"""
+    """of known fate that ran in each of them, whether the measure is about them or not"""
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int

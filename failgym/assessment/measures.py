@@ -132,7 +132,9 @@ def together(measures: Sequence[Measure]) -> Measure:
     }
     if "checkpoint" in names:
         changes |= {name: getattr(saves, name) for name in ("checkpoint_cost", "restore_cost")}
-    return Measure(TOGETHER, "all of these at once", "Cloning-v1", changes, parts=tuple(measures))
+    *first, last = (each.name for each in measures)
+    title = f"{', '.join(first)} and {last} at once" if first else last
+    return Measure(TOGETHER, title, "Cloning-v1", changes, parts=tuple(measures))
 
 
 def unjudged(trace: Trace, measures: Sequence[Measure]) -> dict[str, str]:

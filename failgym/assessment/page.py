@@ -123,12 +123,14 @@ def _tiles(found: Assessment) -> str:
         )
     acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
     if acting:
-        best = max(acting, key=lambda each: each.saved)
+        advised = [each for each in acting if _is_advised(found, each)]
+        best = max(advised or acting, key=lambda each: each.saved)
+        which = "which is advised" if advised else "the best in hindsight"
         gains = best.saved > 0.0
         value = f"{shown_hours(best.saved)} h" if gains else "no rule"
         what_of = (
             f"or {_percent(best.share)} of what its tasks used: so much would the rule"
-            f" {best.policy}, the best in hindsight, have saved on {later_half(best.folds)}, net"
+            f" {best.policy}, {which}, have saved on {later_half(best.folds)}, net"
             f"{_worth(found, best.machine_hours)}"
         )
         tiles.append((value, what_of if gains else "that was tried would have saved anything"))
@@ -136,6 +138,10 @@ def _tiles(found: Assessment) -> str:
     net = _NET.format(value=f"{found.task_value:g}")
     note = f'<p class="muted note">{net}</p>' if found.rooms else ""
     return f'<div class="tiles">{shown}</div>{note}'
+
+
+def _is_advised(found: Assessment, each: Judged) -> bool:
+    return found.advice is not None and found.advice.is_of(each)
 
 
 def _cut_off(what: Happened) -> str:
@@ -370,12 +376,8 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
         *("tasks lost (killed in error) of 1,000", "rests on drawn attempts"),
     )
     kept = [i for i, each in enumerate(head) if each != _in_money(found) or found.price is not None]
-    advice = found.advice
-    chosen = None
-    if advice is not None and advice.measure == measure:
-        chosen = advice.policy, advice.forecast
     rows_of = [_row(found, each) for each in acting]
-    classes = ["adopt" if (each.policy, each.forecast) == chosen else "" for each in acting]
+    classes = ["adopt" if _is_advised(found, each) else "" for each in acting]
     cells = [[row[i] for i in kept] for row in rows_of]
     table = _table([head[i] for i in kept], cells, classes) if cells else ""
     never = f'<p class="muted">Never act here: {escape(", ".join(idle))}.</p>' if idle else ""

@@ -133,6 +133,7 @@ def assess(
     wanted = tuple(MEASURES) if measures is None else _measures(measures)
     if quick and policies:
         raise ValueError("--policies: none is tried with --quick; leave out one of the two")
+    _check_kept(out, policies or [])
     candidates = {} if quick else _candidates(policies or [PUBLISHED])
     _check_out(out)
     # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
@@ -327,6 +328,17 @@ def _check_out(out: Path) -> None:
                 )
     for name in (PAGE, CONTENT):
         JsonFile.at(out / name if (out / name).exists() else None, "--out")
+
+
+def _check_kept(out: Path, specs: list[str]) -> None:
+    """A policy that is tried must not be the one of an earlier report, which goes. ValueError."""
+    for file in ((out / POLICY).with_suffix(ending) for ending in ENDINGS):
+        for spec in specs if file.exists() else ():
+            if file.resolve().is_relative_to(Path(spec).resolve()):
+                raise ValueError(
+                    f"--policies {spec}: {file} would be replaced by this report's; use another"
+                    " --out"
+                )
 
 
 def _is_ours(out: Path) -> bool:

@@ -113,6 +113,7 @@ def test_measures_together_save_at_least_what_the_best_alone_saves(of_google: As
     assert {"kill", "retry", "together"} <= rooms.keys()
     alone = [room.hours for name, room in rooms.items() if name != "together"]
     assert rooms["together"].hours >= max(alone) * (1.0 - 1e-9)
+    assert rooms["together"].title == "kill, retry, clone and checkpoint at once"
 
 
 def test_no_policy_saves_more_than_the_room(of_google: Assessment) -> None:
@@ -140,6 +141,9 @@ def test_a_rule_that_surely_saves_is_advised() -> None:
     assert best.saved > 0.9 * found.rooms[0].hours
     assert best.low is not None
     assert best.low > 0.0
+    assert any(
+        "hours saved; as many tasks would have finished" in line for line in found.advice.evidence
+    )
 
 
 def test_where_all_finishes_there_is_nothing_to_gain() -> None:
@@ -572,6 +576,55 @@ def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
     assert found.closed.why_not == "the record names no machines"
     assert found.advice is not None
     assert "cannot be judged: the record names no machines." in found.advice.evidence[1]
+
+
+def test_a_machine_of_unknown_size_takes_as_many_tasks_as_were_once_on_it() -> None:
+    """Logs of Slurm and PBS name machines, and do not say how many processors they have."""
+    alone = doomed(600, long_ones_finish=False)
+    jobs, nodes = alone.rows("attempts"), 6
+    start, end = (alone.column("attempts", name) for name in ("start", "end"))
+    node = np.arange(jobs) % nodes
+    at_once = [
+        max(int(((start[here] <= at) & (at < end[here])).sum()) for at in start[here])
+        for here in (node == each for each in range(nodes))
+    ]
+    assert max(at_once) > 1
+    machines = {"original_id": [f"m{i}" for i in range(nodes)], "speed": [1.0] * nodes}
+    placed = {"attempt": np.arange(jobs), "machine": node, "slots": [1] * jobs}
+    unknown = with_tables(alone, machines=machines, placements=placed)
+    known = with_tables(unknown, machines={**machines, "slots": at_once})
+    partly = with_tables(unknown, machines={**machines, "slots": [at_once[0], *[None] * 5]})
+    found = on_own_machines(known)
+    assert found.why_not is None
+    assert found.completion_hours > 0.0
+    assert on_own_machines(unknown) == on_own_machines(partly) == found
+
+
+def test_machines_that_are_too_few_for_what_happened_tell_nothing() -> None:
+    """Thirty jobs run at once in the mean: on twelve machines of one slot they cannot have run."""
+    found = on_own_machines(on_machines(doomed(600, long_ones_finish=False), 12))
+    assert found == ClosedLoop("the machines are too few for the tasks as recorded")
+
+
+def test_savings_a_task_are_of_as_many_tasks_there_and_as_recorded() -> None:
+    """A third of the jobs never runs: neither on own machines nor as recorded are they counted."""
+    trace = doomed(600, long_ones_finish=False)
+    never = np.arange(600) % 3 == 0
+    columns = ("task", "queued", "end", "outcome", "cause")
+    attempts: dict[str, Any] = {name: trace.column("attempts", name) for name in columns}
+    start = [None if each else at for each, at in zip(never, attempts["queued"], strict=True)]
+    fate = np.where(never, int(Outcome.KILL), attempts["outcome"]).astype(np.int8)
+    cause = [int(Cause.USER) if each == Outcome.KILL else None for each in fate]
+    end = np.where(never, attempts["queued"], attempts["end"])
+    jobs = {name: trace.column("jobs", name) for name in ("original_id", "submit", "width")}
+    ran = with_tables(
+        on_machines(trace, 1_000),
+        jobs={**jobs, "outcome": fate},
+        attempts={**attempts, "start": start, "end": end, "outcome": fate, "cause": cause},
+    )
+    found = assessed(ran, {"optimal_stopping": RULES["optimal_stopping"]}, measures=["kill"])
+    assert found.closed is not None
+    assert found.closed.tasks == found.judged[0].tasks_by_fold[-1] == 40
 
 
 def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:

@@ -92,6 +92,23 @@ def test_shares_of_users_are_of_all_waste() -> None:
     assert [(each.name, each.hours, each.share) for each in found.top_users] == [("ann", 5.0, 0.2)]
 
 
+def test_jobs_that_never_ran_wasted_nothing() -> None:
+    """They are not among the jobs that hold what a user wasted."""
+    some = record(
+        [(0, 0, 5, KILL, int(Cause.USER)), (1, 1, 1, KILL, int(Cause.USER))], user=["ann"] * 2
+    )
+    [ann] = happened(some).top_users
+    assert (ann.hours, ann.jobs) == (5.0, 1)
+
+
+def test_what_an_import_repaired_is_told() -> None:
+    meta = Meta("by hand", dropped={"without a time": 1_200}, noted={"end before the start": 3})
+    tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
+    said = happened(Trace(meta, **tables)).silent
+    assert "Rows of the log that were dropped when it was read: without a time (1,200)." in said
+    assert said[-1].endswith("kept and odd when it was read: end before the start (3).")
+
+
 def test_gpus_by_hand() -> None:
     tables = {name: getattr(BY_HAND, name) for name in ("jobs", "tasks", "attempts")}
     frame = BY_HAND.frame("tasks").assign(gpu=[2.0, 0.0, 4.0])
@@ -156,7 +173,7 @@ def test_the_groups_are_those_of_a_data_frame() -> None:
     by_user = wasted.groupby("user")["hours"].sum().sort_values(ascending=False)
     assert [each.name for each in found.top_users] == by_user.index[:10].tolist()
     assert [each.hours for each in found.top_users] == pytest.approx(by_user[:10].tolist())
-    counts = wasted.groupby("user")["job"].nunique()
+    counts = wasted[wasted["hours"] > 0].groupby("user")["job"].nunique()
     assert [each.jobs for each in found.top_users] == counts[by_user.index[:10]].tolist()
 
 

@@ -136,6 +136,19 @@ def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) ->
     assert not (out / "policy.json").exists()
 
 
+def test_a_policy_that_is_tried_is_not_replaced(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an earlier report advised may be tried on another record, and has to stay."""
+    out = tmp_path / "out"
+    assert invoke("assess", record, "--out", out, *QUICK) == 0
+    kept = (out / "policy.json").read_bytes()
+    for spec in (out / "policy.json", out, tmp_path):
+        assert invoke("assess", record, "--out", out, "--policies", spec) == 2
+        assert "would be replaced by this report's" in capsys.readouterr().err
+    assert (out / "policy.json").read_bytes() == kept
+
+
 def test_a_folder_with_the_name_of_a_profile_is_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -444,6 +457,20 @@ def test_money_stands_on_the_first_screen(found: Assessment) -> None:
     best = max(found.judged, key=lambda each: each.saved)
     assert found.price == 0.9
     assert f"the machine-time alone is worth {0.9 * best.machine_hours:,.0f} EUR" in first
+
+
+def test_the_first_screen_has_the_saving_of_the_rule_that_is_advised(found: Assessment) -> None:
+    """Another may have saved more by chance."""
+    advised = next(each for each in found.judged if each.policy == "optimal_stopping")
+    lucky = replace(advised, policy="lucky", saved=3.0 * advised.saved, low=None, high=None)
+    text = page(replace(found, judged=(*found.judged, lucky)))
+    first = text[: text.index("<h2>What happened")]
+    assert "the rule optimal_stopping, which is advised, have saved" in first
+    assert "lucky" not in first
+    assert found.advice is not None
+    kept = replace(found.advice, answer="keep", policy=None)
+    text = page(replace(found, judged=(*found.judged, lucky), advice=kept))
+    assert "the rule lucky, the best in hindsight, have saved" in text
 
 
 def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:
