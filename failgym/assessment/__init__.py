@@ -6,7 +6,7 @@ kill, retry, clone or checkpoint have saved anything, and dare I use one?
 
 from __future__ import annotations
 
-from failgym.assessment.assess import Assessment, Candidate, assess, save_adopted
+from failgym.assessment.assess import Assessment, Candidate, assess, judged_on, save_adopted
 from failgym.assessment.happened import Happened, happened
 from failgym.assessment.measures import MEASURES, Measure
 
@@ -18,5 +18,6 @@ __all__ = [
     "Measure",
     "assess",
     "happened",
+    "judged_on",
     "save_adopted",
 ]

@@ -39,6 +39,8 @@ they differ is hardly known."""
 MORE_THAN = 1.5
 """Times as much must be lost where tasks wait as is lost as recorded for waiting to be the reason
 (chosen: other tasks are drawn)."""
+LEAST_LOSING = 2
+"""Stretches in which a policy must lose for waiting to be the reason (chosen)."""
 FEW_LINES = 3
 MADE = ("tuned", "learned")
 _UNWANTED = (
@@ -140,8 +142,9 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice
     """The same, and what becomes of the saving where tasks share the record's own machines.
 
     A policy is not advised that loses there in sum and in most of the stretches in which it changes
-    anything (chosen: one stretch may be chance), and loses clearly more than on the same fold as
-    recorded.
+    anything, in two at least (chosen: one stretch may be chance), and loses clearly more than on
+    the same fold as recorded. It must cost machine-time or completion time there: where it costs
+    neither, it is not waiting that makes it lose, but what other attempts were drawn to meet.
 
     Args:
         advice: to adopt a policy.
@@ -197,6 +200,8 @@ def _beside(as_recorded: float | None) -> str:
 def _waiting_costs(closed: ClosedLoop, as_recorded: float | None) -> bool:
     """Does it lose since tasks wait for each other, by more than chance?"""
     if closed.why_not is not None or closed.saved >= 0.0:
+        return False
+    if closed.losing < LEAST_LOSING or min(closed.machine_hours, closed.completion_hours) >= 0.0:
         return False
     mostly = 2 * closed.losing > closed.stretches - closed.unmoved
     return mostly and closed.saved / closed.tasks < MORE_THAN * min(as_recorded or 0.0, 0.0)

@@ -27,6 +27,7 @@ from failgym.assessment.judging import (
     judged,
     play,
     reason,
+    scenario_of,
     with_mtbf,
 )
 from failgym.assessment.makers import Maker, of_all
@@ -46,7 +47,7 @@ from failgym.policy import Policy
 from failgym.traces import Trace
 from failgym.workers import ALONE, Workers
 
-__all__ = ["Assessment", "Candidate", "assess", "save_adopted"]
+__all__ = ["Assessment", "Candidate", "assess", "judged_on", "save_adopted"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -258,6 +259,25 @@ def save_adopted(
     about = {"adopted": [advice.policy, one.key], "trace": found.happened.content}
     with WorkFolder(work).making({**about, "scenario": fields_of(scenario)}) as folder:
         return one.save(scenario, folder, path)
+
+
+def judged_on(found: Assessment, source: str | Trace) -> Scenario | None:
+    """The latest fold on which the policy that is advised was judged.
+
+    Args:
+        found: the assessment.
+        source: the record that it is of, or its folder.
+
+    Returns:
+        The fold as `failgym.evaluate` plays it; None if nothing is advised.
+    """
+    advice = found.advice
+    if advice is None or advice.policy is None or advice.measure is None:
+        return None
+    best = next(each for each in found.judged if advice.is_of(each))
+    measure = _advised(advice.measure, found.rooms)
+    fold = best.folds[-1]
+    return scenario_of(measure, source, advice.forecast or "none", found.task_value, fold)
 
 
 def _advised(name: str, rooms: Sequence[MeasureRoom]) -> Measure:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
+import unicodedata
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +33,8 @@ PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
 POLICY = "policy"
 ENDINGS = (".json", ".safetensors")
+HIGHEST_VALUE = 1e6
+"""Of a task, as a multiple of its machine-time."""
 """Of files that hold a policy."""
 SAID = 3
 """Sentences of evidence that are printed."""
@@ -128,8 +133,10 @@ def assess(
 
     crew = read_workers(workers, ray_address)
     amount, currency = _price(price)
-    if not math.isfinite(task_value):
-        raise ValueError(f"--task-value: expected a finite number, got {task_value}")
+    if not task_value <= HIGHEST_VALUE:
+        raise ValueError(
+            f"--task-value: expected a number of at most {HIGHEST_VALUE:g}, got {task_value:g}"
+        )
     wanted = tuple(MEASURES) if measures is None else _measures(measures)
     if quick and policies:
         raise ValueError("--policies: none is tried with --quick; leave out one of the two")
@@ -165,7 +172,7 @@ def assess(
             trace,
             str(folder),
             candidates,
-            name=source[0].name or str(source[0]),
+            name=_called(source),
             measures=wanted,
             forecasts=("none", "trained") if forecasts else ("none",),
             task_value=task_value,
@@ -181,8 +188,45 @@ def assess(
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
     if file is not None:
         print_line(f"written to {file}")
+        _print_check(found, folder, file)
     elif found.advice is not None and found.advice.policy is not None:
         print_line(f"{found.advice.policy}: no file is written; use it as you have named it")
+
+
+def _called(source: list[Path]) -> str:
+    """What the report calls the record."""
+    first, more = source[0].name or str(source[0]), len(source) - 1
+    return f"{first} and {more} more" if more else first
+
+
+def _print_check(found: Assessment, folder: Path, file: Path) -> None:
+    """How to see the same of a fold as the report; what is made of all of a record is another."""
+    from failgym.assessment import judged_on
+    from failgym.assessment.advice import MADE
+    from failgym.envs import resolve
+
+    assert found.advice is not None, "a policy is advised"
+    best = next(each for each in found.judged if found.advice.is_of(each))
+    scenario = judged_on(found, str(folder))
+    if scenario is None or best.kind in MADE:
+        return
+    registered = resolve(scenario.name)
+    changed = {
+        each.name: getattr(scenario, each.name)
+        for each in fields(scenario)
+        if each.init and getattr(scenario, each.name) != getattr(registered, each.name)
+    }
+    del changed["slice_tasks"]  # tasks are on their own: how many are in a slice changes nothing
+    words = [
+        *("failgym", "evaluate", "--env", f"failgym/{scenario.name}", "--policy", str(file)),
+        *(word for name, value in changed.items() for word in ("--set", f"{name}={_text(value)}")),
+    ]
+    print_line(f"fold {scenario.fold} again: {shlex.join(words)}")
+
+
+def _text(value: object) -> str:
+    """A value of a field as it is typed."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _write(found: Assessment, out: Path) -> None:
@@ -202,9 +246,15 @@ def _price(text: str | None) -> tuple[float | None, str]:
     if text is None:
         return None, ""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([^\s/0-9]*)\s*(?:/\S+)?\s*", text)
-    if found is None or not math.isfinite(float(found[1])):
+    of_money = found is not None and all(map(_is_of_money, found[2]))
+    if found is None or not of_money or not math.isfinite(float(found[1])):
         raise ValueError(f"--price: expected an amount, such as 0.9 or 0.9EUR, got {text!r}")
     return float(found[1]), found[2]
+
+
+def _is_of_money(character: str) -> bool:
+    """Is it a letter, or a sign like that of the euro?"""
+    return character.isalpha() or unicodedata.category(character) == "Sc"
 
 
 def _measures(text: str) -> tuple[str, ...]:

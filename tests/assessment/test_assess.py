@@ -470,24 +470,27 @@ def test_a_rule_that_never_acts_there_says_nothing_of_own_machines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("losing", "unmoved", "recorded", "answer"),
+    ("losing", "unmoved", "recorded", "hours", "answer"),
     [
-        (2, 0, 600.0, "keep"),
-        (1, 0, 600.0, "adopt"),  # one stretch of three may be chance
-        (1, 2, 600.0, "keep"),  # it is the only one in which anything changes
-        (2, 0, -300.0, "adopt"),  # it loses about as much as recorded: waiting is not why
-        (2, 0, -60.0, "keep"),
+        (2, 0, 600.0, (1.0, -9.0), "keep"),
+        (2, 0, 600.0, (-9.0, 1.0), "keep"),
+        (2, 0, 600.0, (1.0, 9.0), "adopt"),  # nobody waits longer, nor is time lost
+        (1, 0, 600.0, (1.0, -9.0), "adopt"),  # one stretch of three may be chance
+        (1, 2, 600.0, (1.0, -9.0), "adopt"),  # and so may the only one in which anything changes
+        (2, 1, 600.0, (1.0, -9.0), "keep"),
+        (2, 0, -300.0, (1.0, -9.0), "adopt"),  # as recorded it loses about as much
+        (2, 0, -60.0, (1.0, -9.0), "keep"),
     ],
 )
 def test_a_rule_that_loses_since_tasks_wait_is_not_advised(
-    losing: int, unmoved: int, recorded: float, answer: str
+    losing: int, unmoved: int, recorded: float, hours: tuple[float, float], answer: str
 ) -> None:
     advice = Advice("adopt", "Adopt.", ("It saves.",), "blind_kill", "kill", "none")
     rule = {"blind_kill": RULES["blind_kill"]}
     judged = assessed(doomed(200, long_ones_finish=False), rule, measures=["kill"]).judged
     [best] = [one for one in judged if one.kind != "chosen"]
     best = replace(best, by_fold=(*best.by_fold[:-1], recorded), tasks_by_fold=(1, 1, 1, 1, 200))
-    loses = ClosedLoop(None, tasks=512, stretches=3, losing=losing, unmoved=unmoved, saved=-1_000.0)
+    loses = ClosedLoop(None, 512, 3, losing, unmoved, -1_000.0, *hours)
     found = with_closed_loop(advice, loses, best)
     assert found.answer == answer
     if answer == "keep":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -55,7 +56,7 @@ def test_the_command(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     out = tmp_path / "report"
     assert invoke("assess", record, "--out", out, "--price", ".9EUR/machine-hour", *QUICK) == 0
     said = capsys.readouterr().out.splitlines()
-    assert len(said) <= 12
+    assert len(said) <= 13
     assert any("Adopt the rule optimal_stopping" in line for line in said)
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert content["advice"]["policy"] == "optimal_stopping"
@@ -78,6 +79,29 @@ def test_the_rule_that_is_written_is_judged_as_the_one_that_was_advised(
         for out in (first, second)
     ]
     assert (one["saved"], one["machine_hours"]) == (other["saved"], other["machine_hours"])
+
+
+def test_the_command_that_is_printed_says_the_same_of_a_fold(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, file = tmp_path / "a report", tmp_path / "fold.json"
+    assert invoke("assess", record, "--out", out, "--task-value", "2.5", *QUICK) == 0
+    (line,) = [
+        one for one in capsys.readouterr().out.splitlines() if one.startswith("fold 5 again: ")
+    ]
+    called, *words = shlex.split(line.partition(": ")[2])
+    assert called == "failgym"
+    assert invoke(*words, "--json", file) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    (advised,) = [
+        one
+        for one in content["judged"]
+        if all(one[name] == content["advice"][name] for name in ("policy", "measure", "forecast"))
+    ]
+    (found,) = json.loads(file.read_text("utf-8"))["policies"]
+    net = found["score"] / 100.0 * found["room_hours"]
+    assert advised["by_fold"][-1] == pytest.approx(net, rel=1e-12)
+    assert net > 0.0
 
 
 @pytest.mark.parametrize(
@@ -279,7 +303,8 @@ def test_a_log_is_joined_with_outages(tmp_path: Path) -> None:
         (["--since", "2002-01-01"], "options of readers, need --format"),
         (["--outages", "lanl", "x"], "options of readers, need --format"),
         (["--task-value", "-1"], "--task-value"),
-        (["--task-value", "inf"], "--task-value: expected a finite number"),
+        (["--task-value", "inf"], r"--task-value: expected a number of at most 1e\+06, got inf"),
+        (["--price", "1,"], "--price: expected an amount, such as 0.9 or 0.9EUR, got '1,'"),
     ],
 )
 def test_bad_options(

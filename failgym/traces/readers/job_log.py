@@ -30,6 +30,7 @@ __all__ = [
     "LONGEST_NAME",
     "NONE",
     "NO_EXIT_CODE",
+    "PLACEMENTS",
     "Columns",
     "FieldError",
     "Hosts",

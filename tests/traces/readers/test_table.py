@@ -257,6 +257,27 @@ def test_what_is_over_has_its_times(tmp_path: Path) -> None:
     }
 
 
+def test_a_log_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    """Also where its runs were; two runs of a task may be of no time at all, and be two."""
+    head = "job,task,submit,start,end,outcome,machines\n"
+    rows = "a,0,0,5,9,failed,n1\na,0,9,9,20,finished,n2\nb,0,1,2,,running,n3\nc,0,1,2,2,failed,n1\n"
+    once, twice = tmp_path / "once.csv", tmp_path / "twice.csv"
+    once.write_text(head + rows)
+    twice.write_text(head + rows + rows)
+    trace = read_table(once)
+    again = read_table(twice)
+    assert again.meta.dropped == {"the same run again": 3}
+    assert trace.rows("attempts") == 4
+    assert again.rows("attempts") == 5
+    for name in ("task", "start", "end", "outcome"):
+        values = again.column("attempts", name)
+        assert values[:4].tolist() == trace.column("attempts", name).tolist()
+    placed = zip(
+        again.column("placements", "attempt"), again.column("placements", "machine"), strict=True
+    )
+    assert list(placed) == [(0, 0), (1, 1), (2, 2), (3, 0), (4, 0)]
+
+
 def test_what_follows_a_run_says_what_it_was(tmp_path: Path) -> None:
     later = {**ROW, "submit": "", "start": "2024-03-01T09:00:00", "end": "2024-03-01T09:10:00"}
     for word, cause, fate in (

@@ -23,6 +23,7 @@ def assemble(rows: Rows) -> int:
 
     The columns of the rows are freed.
     """
+    _drop_repeated(rows)
     log, counts = rows.log, rows.counts
     times = {name: rows.integers(name) for name in ("submit", "start", "end")}
     log.dated = _dated(rows, times)
@@ -46,6 +47,23 @@ def assemble(rows: Rows) -> int:
     _add_runs(rows, times, outcome, cause, task)
     rows.clear()
     return last
+
+
+def _drop_repeated(rows: Rows) -> None:
+    """Drop rows that say of a run what another row says: no task runs twice at a time."""
+    names = ("job", "task", "start", "end")
+    columns = {name: rows.integers(name) for name in names}
+    order = np.lexsort([columns[name] for name in reversed(names)])
+    start, end = columns["start"], columns["end"]
+    same = ((start != NONE) & ((end == NONE) | (end > start)))[order[1:]]
+    for name in rows.columns:
+        values = rows.bits(name)[order]
+        same &= values[1:] == values[:-1]
+    if same.any():
+        repeated = np.zeros(len(order), dtype=np.bool_)
+        repeated[order[1:][same]] = True
+        rows.keep(~repeated)
+        rows.counts.drop("the same run again", int(repeated.sum()))
 
 
 def _dated(rows: Rows, times: Times) -> bool:

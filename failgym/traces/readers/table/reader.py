@@ -90,9 +90,9 @@ def read_table(
     (`words`; all states of Slurm's count as `read_sacct` has them. Small and large letters are the
     same, as are blanks, hyphens and underscores.) Memory and cpu are stored per slot, as fractions
     of the largest. An end before the start is taken as the start, and what was killed as it
-    started never ran, as with other readers; such repairs are counted, as are rows without any
-    time, which are dropped. The data end with
-    the last time.
+    started never ran, as with other readers; such repairs are counted, as are rows that are
+    dropped: those without any time, and those that say the same of a run as another. The data end
+    with the last time.
 
     Args:
         path: files or folders.

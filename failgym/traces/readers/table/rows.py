@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from failgym.traces.readers.counts import Counts
-from failgym.traces.readers.job_log import NO_EXIT_CODE, NONE, FieldError, JobLog
+from failgym.traces.readers.job_log import (
+    NO_EXIT_CODE,
+    NONE,
+    PLACEMENTS,
+    FieldError,
+    JobLog,
+)
 from failgym.traces.readers.sacct.fields import exit_category
 from failgym.traces.readers.sacct.jobs import Bounds
 from failgym.traces.readers.sources import LONGEST_TEXT
@@ -121,6 +127,26 @@ class Rows:
         rows = self.taken - len(column) // 8
         column += np.full(rows, missing, np.float64 if name in NUMBERS else np.int64).data
         return column
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that any row has."""
+        return list(self._columns)
+
+    def bits(self, name: str) -> Ints:
+        """A column, so that what is missing is equal to what is missing, shape (rows,)."""
+        return np.frombuffer(self._whole(name), dtype=np.int64).copy()
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Take the other rows out again, and where their runs were, shape (rows,)."""
+        for name in self.columns:
+            self._columns[name] = bytearray(self.bits(name)[kept].data)
+        placed, number = self.log.placements, np.cumsum(kept) - 1
+        run, machine, slots = (placed.ints(name) for name in PLACEMENTS)
+        placed.clear()
+        stays = kept[run]
+        placed.extend(number[run[stays]], machine[stays], slots[stays])
+        self.taken = int(kept.sum())
 
     def clear(self) -> None:
         """Free the memory of the columns."""
