@@ -15,21 +15,9 @@ import numpy.typing as npt
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.beforehand import Beforehand
 from failgym.assessment.closed_loop import ClosedLoop, closed_loop
+from failgym.assessment.course import Course, Ground, fields_of, reason, scenario_of, with_mtbf
 from failgym.assessment.happened import PERIODS, Happened, happened
-from failgym.assessment.judging import (
-    CHOSEN,
-    Course,
-    Ground,
-    Judged,
-    acted,
-    chosen_on_the_past,
-    fields_of,
-    judged,
-    play,
-    reason,
-    scenario_of,
-    with_mtbf,
-)
+from failgym.assessment.judging import CHOSEN, Judged, acted, chosen_on_the_past, judged
 from failgym.assessment.makers import Maker, of_all
 from failgym.assessment.measures import (
     MEASURES,
@@ -38,6 +26,7 @@ from failgym.assessment.measures import (
     together,
     unjudged,
 )
+from failgym.assessment.playing import play
 from failgym.assessment.room import MeasureRoom, room_of
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import STORABLE, Heuristic

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from failgym.assessment.judging import Course, make, play
+from failgym.assessment.course import Course
 from failgym.assessment.measures import Measure, together
+from failgym.assessment.playing import make, play
 from failgym.assessment.work_folder import WorkFolder
 from failgym.policy import Policy
 from failgym.traces import Trace

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.judging import fields_of, reason, scenario_of
+from failgym.assessment.course import fields_of, reason, scenario_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure
 from failgym.assessment.work_folder import WorkFolder

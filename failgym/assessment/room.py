@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.judging import Course
+from failgym.assessment.course import Course
 from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors
 from failgym.evaluation.oracle import run_of_plans

@@ -14,8 +14,8 @@ from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
 from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
+from failgym.assessment.course import reason
 from failgym.assessment.happened import restarts
-from failgym.assessment.judging import reason
 from failgym.assessment.room import MeasureRoom
 from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines import REGISTRY

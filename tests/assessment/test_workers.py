@@ -93,7 +93,7 @@ def test_what_workers_did_is_not_done_again(
     record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever puts an assessment together plays nothing that is kept."""
-    from failgym.assessment import judging
+    from failgym.assessment import playing
 
     trace, rules = Trace.load(record), candidates()
     del rules["mine"], rules["made"]
@@ -102,7 +102,7 @@ def test_what_workers_did_is_not_done_again(
     def never(*_: object) -> None:
         raise AssertionError("it was played")
 
-    monkeypatch.setattr(judging, "_played", never)  # not that of other processes
+    monkeypatch.setattr(playing, "_played", never)  # not that of other processes
     assert assess(trace, str(record), rules, workers=Workers(2), **given).judged
 
 
