@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import failgym
-from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging
+from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
 from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, advice_of, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
@@ -170,7 +170,7 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path, monkeypatch: pytest.Monk
     def play_again(*_: Any) -> Any:
         raise AssertionError("it was played before")
 
-    monkeypatch.setattr(judging, "_played", play_again)
+    monkeypatch.setattr(playing, "_played", play_again)
     after = assessed(trace, RULES, work=tmp_path, measures=["kill"])
     assert replace(after, seconds={}) == replace(before, seconds={})
     with pytest.raises(AssertionError, match="played before"):
