@@ -26,8 +26,8 @@ points above it on fresh ones. Both are paired, with intervals over traces and j
 trace in common, so the interval of the gap adds their halves in quadrature (Zou and Donner,
 "Construction of confidence limits about effect measures", Statistics in Medicine 2008).
 
-Rules that were chosen are kept in FILE, agents in DIR: a command that was stopped goes on. `--plot`
-draws a curve.
+Rules that were chosen, and what was judged, are kept in FILE, agents in DIR: a command that was
+stopped goes on. `--plot` draws a curve.
 """
 
 from __future__ import annotations
@@ -128,21 +128,27 @@ def main(
     shipped: dict[str, Predicts] = {
         name: one() for name, one in REGISTRY.items() if one.compatible(scenario)
     }
-    of_fresh = played(scenario, range(first, first + fresh), "test", policies | shipped)
-    best = max(shipped, key=lambda name: score_on(of_fresh, name).value)
-    seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
-    of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
-    rows = [_row(count, of_seen[:count], of_fresh, best) for count in counts]
-    found |= {"fresh": [first, fresh], "best": best, "rows": rows, "learned": by.found}
-    elsewhere_found = list[dict[str, Any]]()
-    found |= {"best_fresh": score_on(of_fresh, best), "elsewhere": elsewhere_found}
-    kept.write(found)
-    for place in [*(elsewhere or []), *map(str, record or [])]:
-        count = 1 if place in map(str, record or []) else ELSEWHERE
-        there = scenario.override(trace=place)
+    if found.get("fresh") != [first, fresh]:
+        of_fresh = played(scenario, range(first, first + fresh), "test", policies | shipped)
+        best = max(shipped, key=lambda name: score_on(of_fresh, name).value)
+        seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
+        of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
+        rows = [_row(count, of_seen[:count], of_fresh, best) for count in counts]
+        found |= {"fresh": [first, fresh], "best": best, "rows": rows, "elsewhere": []}
+        found["best_fresh"] = score_on(of_fresh, best)
+        kept.write(found | {"learned": by.found})
+    before: list[dict[str, Any]] = found["elsewhere"]
+    places = [*(elsewhere or []), *map(str, record or [])]
+    names = [Path(place).name for place in places]
+    while [one["trace"] for one in before] != names[: len(before)]:
+        before.pop()
+    found["elsewhere"] = before
+    for at, place in enumerate(places[len(before) :], len(before)):
+        count = ELSEWHERE if at < len(elsewhere or []) else 1
         with refusing(ValueError):
-            elsewhere_found.append(_elsewhere(there, count, policies, by))
-        kept.write(found)
+            before.append(_elsewhere(scenario.override(trace=place), count, policies, by))
+        kept.write(found | {"learned": by.found})
+    found["learned"] = by.found
     _print(f"{env}, {learner}", found, counts)
     if plot is not None:
         _draw(f"{env}, {learner}", found, plot)

@@ -108,6 +108,27 @@ def test_rules_are_chosen_once(found: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert of_rules(folder / "found.json")["rows"] == one["rows"]
 
 
+def test_what_was_judged_is_not_judged_again(
+    found: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, one = found
+    file = tmp_path / "found.json"
+    file.write_text((folder / "found.json").read_text("utf-8"), "utf-8")
+    places: list[str] = []
+
+    def stop(there: Scenario, *_: object) -> None:
+        places.append(str(there.trace))
+        raise ValueError("it was stopped")
+
+    monkeypatch.setattr(generalisation, "played", None)
+    monkeypatch.setattr(generalisation, "_elsewhere", stop)
+    assert run(file, "--elsewhere", "opencloud", "--elsewhere", "google-2011").exit_code == 2
+    assert places == ["google-2011"]
+    assert of_rules(file) == one
+    assert run(file, "--elsewhere", "google-2011").exit_code == 2
+    assert places == ["google-2011", "google-2011"]
+
+
 def test_all_counts_choose_among_the_same_rules_on_the_first_traces() -> None:
     scenario = resolve(ENV, {"jobs": JOBS})
     later = replace(scenario, trace_seed=scenario.trace_seed + 1)
