@@ -26,11 +26,11 @@ from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.savings import charged_work, completion_time
 from failgym.policy import Policy
 from failgym.traces import Trace
+from failgym.traces.machine_slots import machine_slots
 from failgym.traces.machine_time import attempt_times
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import build_world
 from failgym.worlds.settings.splitting import FOLDS
-from failgym.worlds.tables import with_columns
 from failgym.worlds.world import World
 
 __all__ = ["SLICES", "TASKS", "ClosedLoop", "closed_loop"]
@@ -104,8 +104,6 @@ def closed_loop(
     """
     if not trace.rows("machines"):
         return ClosedLoop("the record names no machines")
-    if not trace.present("machines", "slots").all():
-        trace = source = _with_slots(trace)
     if _too_few(trace):
         return ClosedLoop("the machines are too few for the tasks as recorded")
     try:
@@ -122,33 +120,13 @@ def closed_loop(
         return ClosedLoop(reason(error))
 
 
-def _with_slots(trace: Trace) -> Trace:
-    """The record, so that each machine of unknown size has as many slots as were once in use there.
-
-    Without a size the scheduled world gives a machine one slot, and what ran on all processors of a
-    node would fill as many nodes.
-    """
-    placed, taken = trace.column("placements", "attempt"), trace.column("placements", "slots")
-    ran = (trace.present("attempts", "start") & trace.present("attempts", "end"))[placed]
-    machine = trace.column("placements", "machine")[ran]
-    start, end = (trace.column("attempts", name)[placed[ran]] for name in ("start", "end"))
-    change = np.concatenate([taken[ran], -taken[ran].astype(np.int64)])
-    at, where = np.concatenate([start, end]), np.concatenate([machine, machine])
-    order = np.lexsort((change, at, where))  # what ends makes room first
-    used = np.ones(trace.rows("machines"), dtype=np.int64)
-    np.maximum.at(used, where[order], np.cumsum(change[order]))  # of a machine all come to 0
-    known = trace.column("machines", "slots", missing=0)
-    slots = np.where(trace.present("machines", "slots"), known, used)
-    return with_columns(trace, trace.meta.end, {("machines", "slots"): slots})
-
-
 def _too_few(trace: Trace) -> bool:
     """Did the tasks of a record take more machine-time than its machines had meanwhile?"""
     ran = trace.present("attempts", "start") & trace.present("attempts", "end")
     if not ran.any():
         return False
     start, end = (trace.column("attempts", name)[ran] for name in ("start", "end"))
-    slots = int(trace.column("machines", "slots").astype(np.int64).sum())
+    slots = int(machine_slots(trace).sum())
     return int(attempt_times(trace).sum()) > slots * (int(end.max()) - int(start.min()))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from failgym.traces import Outcome, Trace
+from failgym.traces.machine_slots import machine_slots
 from failgym.traces.synthetic.outages import domains, draw_outages
 from failgym.traces.synthetic.profiles import OutageLaw
 from failgym.traces.synthetic.profiles.lanl import LANL_2_OUTAGES, LANL_20_OUTAGES
@@ -32,7 +33,9 @@ def with_cluster(scenario: Scenario, part: Part, train: Trace) -> Part:
 
     Those that are stated are the same, and fail at the same times, in every split. Machines that
     are down when the data end are back then: when they were, and what failed later, nobody knows,
-    and down for good they would keep what is on them from every job that outlasts the data.
+    and down for good they would keep what is on them from every job that outlasts the data. A
+    machine of which the record does not say how many slots it has is as large as `machine_slots`
+    says.
 
     Args:
         scenario: says which machines there are.
@@ -43,7 +46,7 @@ def with_cluster(scenario: Scenario, part: Part, train: Trace) -> Part:
         ValueError: if there are no machines, the trace's outages are of other machines, or there
             were more than `MOST_OUTAGES`.
     """
-    trace = part.recorded
+    trace = _sized(part)
     count = scenario.machines or _machines_for(scenario, train)
     if not count and not trace.rows("machines"):
         raise ValueError(
@@ -57,22 +60,36 @@ def with_cluster(scenario: Scenario, part: Part, train: Trace) -> Part:
         raise ValueError("outages: expected 'none' or a law where machines are not the trace's")
     if not count and scenario.outages == "trace":
         return replace(part, trace=_back_at_the_end(trace, _end_of_data(trace)))
-    return replace(part, trace=_equipped(scenario, part, count))
+    return replace(part, trace=_equipped(scenario, trace, count, _end_of_data(part.whole)))
 
 
-def _equipped(scenario: Scenario, part: Part, count: int) -> Trace:
-    """A split with so many machines, or its own for 0, and the outages that a scenario states."""
+def _sized(part: Part) -> Trace:
+    """A split as recorded, with slots for all machines: what was in use, the whole tells."""
+    if part.recorded.present("machines", "slots").all():
+        return part.recorded
+    slots = machine_slots(part.whole)
+    return with_columns(part.recorded, part.recorded.meta.end, {("machines", "slots"): slots})
+
+
+def _equipped(scenario: Scenario, trace: Trace, count: int, horizon: int) -> Trace:
+    """A split with so many machines, or its own for 0, and the outages that a scenario states.
+
+    Args:
+        scenario: states them.
+        trace: the split.
+        count: number of machines.
+        horizon: when the data end [ms]: no outage begins later.
+    """
     tables: dict[str, Any] = {"outages": {}}
-    law = _law(scenario, count or part.recorded.rows("machines"))
+    law = _law(scenario, count or trace.rows("machines"))
     if count:
         names = [f"machine-{number:05d}" for number in range(count)]
         tables["machines"] = {"original_id": names, "speed": 1.0, "slots": scenario.slots}
         tables["placements"] = {}
     if law is None:
-        return with_tables(part.recorded, **tables)
+        return with_tables(trace, **tables)
     if count:
         tables["machines"]["domain"] = domains(law)
-    horizon = _end_of_data(part.whole)
     if horizon / law.mtbf * law.machines > MOST_OUTAGES:
         raise ValueError(
             f"machine_mtbf: {law.mtbf:g} ms makes more than {MOST_OUTAGES} outages"
@@ -80,7 +97,7 @@ def _equipped(scenario: Scenario, part: Part, count: int) -> Trace:
         )
     rng = np.random.Generator(np.random.PCG64([scenario.trace_seed, _KEY]))
     tables["outages"] = draw_outages(law, horizon, rng).columns()
-    return _back_at_the_end(with_tables(part.recorded, **tables), horizon)
+    return _back_at_the_end(with_tables(trace, **tables), horizon)
 
 
 def _check_widths(scenario: Scenario, trace: Trace, count: int) -> None:
