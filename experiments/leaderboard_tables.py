@@ -65,6 +65,7 @@ TOLD_APART = (
     *("", "forecast", "traces", "two best rules"),
     f"half-width of their difference ({HALF_WIDTH:g} asked)",
     *(f"pairs {APART:g} points apart", f"told apart ({SHARE} % asked)"),
+    *("two best policies of all that differ", "half-width of their difference"),
 )
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
@@ -280,9 +281,21 @@ def told_apart(source: Source) -> list[str]:
                 "" if best is None else f"{(best.high - best.low) / 2.0:.2f}",
                 f"{len(apart)} of {len(pairs)}",
                 f"{100.0 * len(found) / len(apart):.0f} %" if apart else "",
+                *_two_best(place),
             ]
         )
     return table(list(TOLD_APART), rows)
+
+
+def _two_best(place: Place) -> tuple[str, str]:
+    """The best policy of all, the next that does anything else, and their half-width."""
+    scores = {name: found for name in place.field.outcomes if (found := place.score(name))}
+    first, *others = sorted(scores, key=lambda name: -scores[name].value)
+    for other in others:
+        found = place.above(first, other)
+        if found.low < found.high:
+            return f"`{first}`, `{other}`", f"{(found.high - found.low) / 2.0:.2f}"
+    return "", ""
 
 
 def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -202,9 +202,12 @@ def test_the_fingerprint_is_of_all_but_times_and_order(board: Source) -> None:
 
 def test_pairs_are_told_apart_by_their_paired_difference(board: Source) -> None:
     rows = cells(told_apart(board))
-    assert rows[0][-2:] == ["pairs 3 points apart", "told apart (90 % asked)"]
+    assert rows[0][-4:-2] == ["pairs 3 points apart", "told apart (90 % asked)"]
     drawn = next(place for place in places(board) if place.field.env == "Cloning-v1")
     row = next(row for row in rows if row[0] == "`failgym/Cloning-v1`")
+    assert row[-2] == "`young, tuned`, `ppo`", "of all policies"
+    best = drawn.above("young, tuned", "ppo")
+    assert row[-1] == f"{(best.high - best.low) / 2.0:.2f}"
     assert row[3] == "`young`, `replay`"  # of the rules as published
     both = drawn.above("young", "replay")
     assert row[4] == f"{(both.high - both.low) / 2.0:.2f}"
