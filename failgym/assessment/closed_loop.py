@@ -17,6 +17,7 @@ import numpy.typing as npt
 from failgym.assessment.course import fields_of, reason, scenario_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.measures import Measure
+from failgym.assessment.playing import made
 from failgym.assessment.work_folder import WorkFolder
 from failgym.envs import Scenario
 from failgym.evaluation import run_policy
@@ -110,8 +111,7 @@ def closed_loop(
         alone = scenario_of(measure, source, forecast, task_value, FOLDS)
         scenario = replace(alone.override(**_OWN_MACHINES), split="test")
         about = {"closed": key, "scenario": fields_of(scenario), "trace": trace.content_hash}
-        with work.making({"made": key, **about}) as folder:
-            policy = who if isinstance(who, Policy) else who.make(alone, folder)
+        policy = made(who, key, alone, work)
         world = build_world(scenario)
         check_playable(policy, scenario, world, name)
         kept = WorkFolder(None) if key is None else work

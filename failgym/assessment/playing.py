@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ from failgym.assessment.course import Course, fields_of, figures_of, terms_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import REGISTRY
+from failgym.envs import Scenario
 from failgym.policy import Policy
 from failgym.worlds.source import whole_trace
 
-__all__ = ["NOTHING", "make", "play"]
+__all__ = ["NOTHING", "made", "make", "play"]
 
 NOTHING = "replay"
 """What plays where nobody else can, or nobody should."""
@@ -33,13 +33,11 @@ def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFol
     Raises:
         ValueError: if a policy fails, or can be made for no fold.
     """
-    about = _about(course, key)
 
     def found() -> Played:
-        with work.making(about) as folder:
-            return _played(course, name, who, folder)
+        return _played(course, name, who, key, work)
 
-    return found() if key is None else work.played(about, found)
+    return found() if key is None else work.played(_about(course, key), found)
 
 
 def make(course: Course, who: Maker, key: Any, work: WorkFolder, fold: int) -> None:
@@ -55,16 +53,28 @@ def make(course: Course, who: Maker, key: Any, work: WorkFolder, fold: int) -> N
     Raises:
         ValueError: if nothing can be made of its past.
     """
-    about = _about(course, key)
     wanted = [scenario for scenario in course.scenarios if scenario.fold == fold]
-    if wanted and not work.holds(about):
-        with work.making(about) as folder:
-            who.make(wanted[0], _folder_of(folder, fold))
+    if wanted and not work.holds(_about(course, key)):
+        made(who, key, wanted[0], work)
 
 
-def _folder_of(folder: Path, fold: int) -> Path:
-    """Where a maker keeps what it does for a fold."""
-    return folder / f"fold-{fold}"
+def made(who: Policy | Maker, key: Any, scenario: Scenario, work: WorkFolder) -> Policy:
+    """Who plays a fold.
+
+    Args:
+        who: plays, or makes who does of what was before the fold.
+        key: as for `play`.
+        scenario: the fold.
+        work: what a maker does stays there, and is found again.
+
+    Raises:
+        ValueError: if nothing can be made of its past.
+    """
+    if isinstance(who, Policy):
+        return who
+    about = {"made": key, "scenario": fields_of(scenario), "trace": _content(scenario)}
+    with (WorkFolder(None) if key is None else work).making(about) as folder:
+        return who.make(scenario, folder / f"fold-{scenario.fold}")
 
 
 def _about(course: Course, key: Any) -> dict[str, Any]:
@@ -72,12 +82,17 @@ def _about(course: Course, key: Any) -> dict[str, Any]:
     return {
         "policy": key,
         "scenarios": [fields_of(each) for each in course.scenarios],
-        "trace": whole_trace(course.scenarios[0]).content_hash,
+        "trace": _content(course.scenarios[0]),
     }
 
 
-def _played(course: Course, name: str, who: Policy | Maker, folder: Path) -> Played:
-    policies, notes = _of_folds(course, who, folder)
+def _content(scenario: Scenario) -> str:
+    """The record, whatever it is called."""
+    return whole_trace(scenario).content_hash
+
+
+def _played(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFolder) -> Played:
+    policies, notes = _of_folds(course, who, key, work)
     pairs = zip(course.places, policies, strict=True)
     runs = [place.run(policy, name=name) for place, policy in pairs]
     past = np.full(len(runs), np.nan)
@@ -87,15 +102,15 @@ def _played(course: Course, name: str, who: Policy | Maker, folder: Path) -> Pla
     return Played(terms_of(course.places, runs), past, np.array(figures), np.array(notes, np.str_))
 
 
-def _of_folds(course: Course, who: Policy | Maker, folder: Path) -> tuple[list[Policy], list[str]]:
+def _of_folds(
+    course: Course, who: Policy | Maker, key: Any, work: WorkFolder
+) -> tuple[list[Policy], list[str]]:
     """Who plays each fold, and where replay does, since nothing can be made of its past."""
-    if isinstance(who, Policy):
-        return [who] * len(course.scenarios), []
     found: list[Policy] = []
     notes: list[str] = []
     for scenario in course.scenarios:
         try:
-            found.append(who.make(scenario, _folder_of(folder, scenario.fold)))
+            found.append(made(who, key, scenario, work))
         except ValueError as error:
             notes.append(f"fold {scenario.fold}: {error}")
             found.append(REGISTRY[NOTHING]())

@@ -573,6 +573,33 @@ def test_hours_of_completion_of_perfect_knowledge() -> None:
     assert room.completion_hours == pytest.approx(room.machine_hours)
 
 
+def test_who_is_made_for_the_last_fold_plays_on_own_machines(tmp_path: Path) -> None:
+    """It is made where it was made before, so that what took long is not done again."""
+
+    class Noting:
+        """Makes the same rule for all, and notes where."""
+
+        def __init__(self) -> None:
+            self.at: list[tuple[int, Path]] = []
+
+        def make(self, scenario: Scenario, folder: Path) -> OptimalStopping:
+            """See `Maker`."""
+            self.at.append((scenario.fold, folder))
+            return OptimalStopping()
+
+        def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
+            """See `Maker`."""
+            raise NotImplementedError
+
+    maker, trace = Noting(), on_machines(doomed(600, long_ones_finish=False), 1_000)
+    rule = {"made": Candidate(maker, "tuned", "made", OptimalStopping())}
+    found = assessed(trace, rule, measures=["kill"], work=tmp_path)
+    assert found.closed is not None
+    assert found.closed.tasks > 0
+    assert [fold for fold, _ in maker.at] == [1, 2, 3, 4, 5, 5]
+    assert maker.at[4] == maker.at[5]
+
+
 def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:
     found = assessed(doomed(600, long_ones_finish=False), RULES, measures=["kill"])
     assert found.closed is not None
