@@ -14,6 +14,8 @@
     python -m experiments.results_pages --worst worst.json
     python -m experiments.same_traces LITE --policy generalist --json generalist.json
     python -m experiments.results_pages --generalist generalist.json
+    python -m experiments.agents_elsewhere --env ID --json elsewhere.json
+    python -m experiments.results_pages --elsewhere elsewhere.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
@@ -141,6 +143,7 @@ PAGES = {
     "generalisation": "docs/results/generalisation.md",
     "worst": "docs/results/agents.md",
     "generalist": "docs/results/agents.md",
+    "elsewhere": "docs/results/agents.md",
     "machines": "docs/many_machines.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
@@ -179,6 +182,7 @@ def main(
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     worst_file: Annotated[Path | None, typer.Option("--worst", **FILE)] = None,
     generalist_file: Annotated[Path | None, typer.Option("--generalist", **FILE)] = None,
+    elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
@@ -214,6 +218,7 @@ def main(
         ("agents", agents_file, agents),
         ("worst", worst_file, worst),
         ("generalist", generalist_file, same_traces),
+        ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("clones", sensitivity_file, clones),

@@ -32,6 +32,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "agents": ("agents", agents),
     "worst": ("worst_cases", worst),
     "generalist": ("generalist", same_traces),
+    "elsewhere": ("agents_elsewhere", agents),
     "sensitivity": ("sensitivity", sensitivity),
     "turns": ("sensitivity", turns),
     "clones": ("sensitivity", clones),
