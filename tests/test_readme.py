@@ -73,8 +73,10 @@ def test_every_released_environment_is_in_the_readme_with_its_question_and_score
     listed = table(README.section("Environments"))
     assert [row[0] for row in listed] == [f"failgym/{name}" for name in RELEASED]
     assert [row[1] for row in listed] == [question(name) for name in RELEASED]
-    assert all(re.search(r"\d(?:\\\*)? \[.+, .+\]", cell) for row in listed for cell in row[3:])
+    assert all(re.search(r"\d(?:\\\*)? \[.+, .+\]", cell) for row in listed for cell in row[3:6])
     assert all(re.fullmatch(r"[\d.]+ %, [\d,]+ h", row[2]) for row in listed), "the room"
+    saves = r"-?[\d,]+ h; [\d.]+ \([\d.]+\)"
+    assert all(re.fullmatch(saves, row[6]) for row in listed), "hours and forfeits"
 
 
 def test_figures_are_what_is_written_from_what_is_stored() -> None:
