@@ -119,7 +119,8 @@ def main(
     known = kept.read()
     if all(known.get(name) == value for name, value in found.items()):
         found = known
-    by.found.update(found.get("learned", {}))
+    learned_before = dict(found.get("learned", {}))
+    by.found.update(learned_before)
     policies = dict[str, Predicts]()
     with refusing(ValueError):
         for count in counts:
@@ -128,7 +129,8 @@ def main(
     shipped: dict[str, Predicts] = {
         name: one() for name, one in REGISTRY.items() if one.compatible(scenario)
     }
-    if found.get("fresh") != [first, fresh]:
+    same = all(learned_before.get(label) == by.found[label] for label in policies)
+    if not same or found.get("fresh") != [first, fresh]:
         of_fresh = played(scenario, range(first, first + fresh), "test", policies | shipped)
         best = max(shipped, key=lambda name: score_on(of_fresh, name).value)
         seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
@@ -137,16 +139,15 @@ def main(
         found |= {"fresh": [first, fresh], "best": best, "rows": rows, "elsewhere": []}
         found["best_fresh"] = score_on(of_fresh, best)
         kept.write(found | {"learned": by.found})
-    before: list[dict[str, Any]] = found["elsewhere"]
-    places = [*(elsewhere or []), *map(str, record or [])]
-    names = [Path(place).name for place in places]
-    while [one["trace"] for one in before] != names[: len(before)]:
-        before.pop()
-    found["elsewhere"] = before
-    for at, place in enumerate(places[len(before) :], len(before)):
-        count = ELSEWHERE if at < len(elsewhere or []) else 1
+    before: dict[str, Any] = {each["asked"]: each for each in found["elsewhere"] if "asked" in each}
+    for place in [*(elsewhere or []), *map(str, record or [])]:
+        count = 1 if place in map(str, record or []) else ELSEWHERE
         with refusing(ValueError):
-            before.append(_elsewhere(scenario.override(trace=place), count, policies, by))
+            there = scenario.override(trace=place)
+            told = f"{count} {whole_trace(there).content_hash[:12]}"
+            if told not in before:
+                before[told] = _elsewhere(there, count, policies, by) | {"asked": told}
+        found["elsewhere"] = list(before.values())
         kept.write(found | {"learned": by.found})
     found["learned"] = by.found
     _print(f"{env}, {learner}", found, counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -99,5 +100,7 @@ class Counterfactual:
             few["chosen_on"] = math.ceil(traces * known.chosen_on / known.traces)
         run = self.folder / label.replace(" ", "-")
         agent = learned(scenario, run, 0, few, CHOSEN_ON.get(scenario.name))
-        self.found[label] = policy_name(agent)
+        file = run / "best.safetensors"
+        told = sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else policy_name(agent)
+        self.found[label] = told
         return agent

@@ -290,8 +290,8 @@ def told_apart(source: Source) -> list[str]:
 def _two_best(place: Place) -> tuple[str, str]:
     """The best policy of all, the next that does anything else, and their half-width."""
     scores = {name: found for name in place.field.outcomes if (found := place.score(name))}
-    first, *others = sorted(scores, key=lambda name: -scores[name].value)
-    for other in others:
+    ranked = sorted(scores, key=lambda name: -scores[name].value)
+    for first, other in ((ranked[0], name) for name in ranked[1:]):
         found = place.above(first, other)
         if found.low < found.high:
             return f"`{first}`, `{other}`", f"{(found.high - found.low) / 2.0:.2f}"

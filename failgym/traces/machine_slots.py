@@ -37,5 +37,6 @@ def machine_slots(trace: Trace) -> Ints:
     where, change = np.concatenate([machine, machine]), np.concatenate([taken, -taken])
     order = np.lexsort((change, at, where))  # what ends makes room first
     used = np.ones(len(slots), dtype=np.int64)
+    np.maximum.at(used, machine, taken)  # of what took no time, too
     np.maximum.at(used, where[order], np.cumsum(change[order]))  # those of a machine come to 0
     return np.where(known, slots, used)

@@ -50,7 +50,7 @@ def type_of(value: Any) -> Any:
 
 
 def _about(value: Any) -> Hashable:
-    """All that numba's type of a tuple of arrays depends on."""
+    """All that numba's type of a tuple of arrays depends on, where no record holds records."""
     kind: type[Any] = type(value)
     if isinstance(value, tuple):
         return kind, *map(_about, cast("tuple[Any, ...]", value))

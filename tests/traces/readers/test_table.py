@@ -278,6 +278,22 @@ def test_a_log_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     assert list(placed) == [(0, 0), (1, 1), (2, 2), (3, 0), (4, 0)]
 
 
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ("a,0,10,20,finished,n1,eve\na,0,10,20,finished,n2,eve\n", 2),  # a row for each node
+        ("a,0,10,20,finished,,eve\na,0,10,20,finished,n1,eve\n", 2),
+        ("a,0,10,20,finished,n1,eve\na,0,10,20,finished,n1,bob\na,0,10,20,finished,n1,eve\n", 2),
+        (2 * "a,1600000000,0,1600000005,cancelled,,eve\n", 2),  # 0 is no time: it never ran
+        (2 * "a,1600000000,1600000001,1600000005,cancelled,,eve\n", 1),
+    ],
+)
+def test_rows_that_say_anything_else_are_kept(tmp_path: Path, rows: str, kept: int) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text(f"job,submit,start,end,outcome,machines,user\n{rows}")
+    assert read_table(file).rows("attempts") == kept
+
+
 def test_what_follows_a_run_says_what_it_was(tmp_path: Path) -> None:
     later = {**ROW, "submit": "", "start": "2024-03-01T09:00:00", "end": "2024-03-01T09:10:00"}
     for word, cause, fate in (

@@ -16,6 +16,7 @@ __all__ = ["assemble"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Times = dict[str, Ints]
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def assemble(rows: Rows) -> int:
@@ -23,10 +24,14 @@ def assemble(rows: Rows) -> int:
 
     The columns of the rows are freed.
     """
-    _drop_repeated(rows)
     log, counts = rows.log, rows.counts
     times = {name: rows.integers(name) for name in ("submit", "start", "end")}
     log.dated = _dated(rows, times)
+    repeated = _repeated(rows, times)
+    if repeated.any():
+        counts.drop("the same run again", int(repeated.sum()))
+        rows.keep(~repeated)
+        times = {name: values[~repeated] for name, values in times.items()}
     outcome, cause = rows.integers("outcome"), rows.integers("cause")
     own = rows.integers("own") != 0
     waits = (rows.integers("waits") != 0) & (outcome == Outcome.CENSORED)
@@ -49,21 +54,23 @@ def assemble(rows: Rows) -> int:
     return last
 
 
-def _drop_repeated(rows: Rows) -> None:
-    """Drop rows that say of a run what another row says: no task runs twice at a time."""
-    names = ("job", "task", "start", "end")
-    columns = {name: rows.integers(name) for name in names}
-    order = np.lexsort([columns[name] for name in reversed(names)])
-    start, end = columns["start"], columns["end"]
-    same = ((start != NONE) & ((end == NONE) | (end > start)))[order[1:]]
-    for name in rows.columns:
-        values = rows.bits(name)[order]
-        same &= values[1:] == values[:-1]
-    if same.any():
-        repeated = np.zeros(len(order), dtype=np.bool_)
-        repeated[order[1:][same]] = True
-        rows.keep(~repeated)
-        rows.counts.drop("the same run again", int(repeated.sum()))
+def _repeated(rows: Rows, times: Times) -> npt.NDArray[np.bool_]:
+    """Rows that say of a run all that another row says: no task runs twice at a time."""
+    start, end = times["start"], times["end"]
+    some = np.flatnonzero((start != NONE) & ((end == NONE) | (end > start)))
+    columns = [rows.bits(name)[some] for name in rows.columns]
+    columns.append(rows.places()[some])
+    mixed = np.zeros(len(some), dtype=np.uint64)
+    for values in columns:
+        mixed = (mixed ^ values.view(np.uint64)) * _MIX
+        mixed ^= mixed >> np.uint64(29)
+    order = np.argsort(mixed, kind="stable")  # rows that are the same come together
+    same = np.ones(max(len(some) - 1, 0), dtype=np.bool_)
+    for values in columns:
+        same &= values[order[1:]] == values[order[:-1]]
+    found = np.zeros(len(start), dtype=np.bool_)
+    found[some[order[1:][same]]] = True
+    return found
 
 
 def _dated(rows: Rows, times: Times) -> bool:
