@@ -119,29 +119,24 @@ def main(
     known = kept.read()
     if all(known.get(name) == value for name, value in found.items()):
         found = known
-    learned_before = dict(found.get("learned", {}))
-    by.found.update(learned_before)
+    by.found.update(found.get("learned", {}))
+    learned = dict(by.found)
     policies = dict[str, Predicts]()
     with refusing(ValueError):
         for count in counts:
-            policies[_name(count)] = by.policy(_name(count), scenario, count)
+            label = _name(count)
+            policies[label] = by.policy(label, scenario, count)
+            if learned.get(label) != by.found[label]:  # others than were judged
+                found = {"world": found["world"], "search": asked}
             kept.write(found | {"learned": by.found})
-    shipped: dict[str, Predicts] = {
-        name: one() for name, one in REGISTRY.items() if one.compatible(scenario)
-    }
-    same = all(learned_before.get(label) == by.found[label] for label in policies)
-    if not same or found.get("fresh") != [first, fresh]:
-        of_fresh = played(scenario, range(first, first + fresh), "test", policies | shipped)
-        best = max(shipped, key=lambda name: score_on(of_fresh, name).value)
-        seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
-        of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
-        rows = [_row(count, of_seen[:count], of_fresh, best) for count in counts]
-        found |= {"fresh": [first, fresh], "best": best, "rows": rows, "elsewhere": []}
-        found["best_fresh"] = score_on(of_fresh, best)
+    if found.get("fresh") != [first, fresh]:
+        found |= _near(scenario, counts, range(first, first + fresh), policies)
         kept.write(found | {"learned": by.found})
     before: dict[str, Any] = {each["asked"]: each for each in found["elsewhere"] if "asked" in each}
-    for place in [*(elsewhere or []), *map(str, record or [])]:
-        count = 1 if place in map(str, record or []) else ELSEWHERE
+    for place, count in [
+        *((place, ELSEWHERE) for place in elsewhere or []),
+        *((str(place), 1) for place in record or []),
+    ]:
         with refusing(ValueError):
             there = scenario.override(trace=place)
             told = f"{count} {whole_trace(there).content_hash[:12]}"
@@ -208,6 +203,26 @@ def _row(count: int, seen: Sequence[Sums], fresh: Sequence[Sums], best: str) -> 
         "above_seen": above[0],
         "above_fresh": above[1],
         "gap": gap(*above),
+    }
+
+
+def _near(
+    scenario: Scenario, counts: Sequence[int], fresh: Sequence[int], policies: dict[str, Predicts]
+) -> dict[str, Any]:
+    """What was learned, on the traces that it was learned on and on fresh ones, of those seeds."""
+    shipped: dict[str, Predicts] = {
+        name: one() for name, one in REGISTRY.items() if one.compatible(scenario)
+    }
+    of_fresh = played(scenario, fresh, "test", policies | shipped)
+    best = max(shipped, key=lambda name: score_on(of_fresh, name).value)
+    seeds = [scenario.trace_seed + at for at in range(min(SEEN, max(counts)))]
+    of_seen = played(scenario, seeds, "train", policies | {best: shipped[best]})
+    return {
+        "fresh": [fresh[0], len(fresh)],
+        "best": best,
+        "rows": [_row(count, of_seen[:count], of_fresh, best) for count in counts],
+        "best_fresh": score_on(of_fresh, best),
+        "elsewhere": [],
     }
 
 

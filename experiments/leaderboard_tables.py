@@ -291,10 +291,10 @@ def _two_best(place: Place) -> tuple[str, str]:
     """The best policy of all, the next that does anything else, and their half-width."""
     scores = {name: found for name in place.field.outcomes if (found := place.score(name))}
     ranked = sorted(scores, key=lambda name: -scores[name].value)
-    for first, other in ((ranked[0], name) for name in ranked[1:]):
-        found = place.above(first, other)
+    for other in ranked[1:]:
+        found = place.above(ranked[0], other)
         if found.low < found.high:
-            return f"`{first}`, `{other}`", f"{(found.high - found.low) / 2.0:.2f}"
+            return f"`{ranked[0]}`, `{other}`", f"{(found.high - found.low) / 2.0:.2f}"
     return "", ""
 
 

@@ -126,7 +126,7 @@ def assess(
     ray_address: RayAddress = None,
 ) -> None:
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
-    from failgym.assessment import MEASURES, save_adopted
+    from failgym.assessment import MEASURES
     from failgym.assessment import assess as assessed
     from failgym.evaluation.progress import working
     from failgym.traces import Trace
@@ -184,6 +184,14 @@ def assess(
         )
     _print(found)
     _write(found, out)
+    _adopt(found, candidates, folder, out)
+
+
+def _adopt(found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path) -> None:
+    """Write the policy that is advised, and say how to use it."""
+    from failgym.assessment import save_adopted
+    from failgym.evaluation.progress import working
+
     with working("making the policy to adopt", interactive()):
         file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
     if file is not None:

@@ -27,8 +27,8 @@ from failgym.metrics import OVERHEAD, WASTED
 from failgym.traces import FORMATS, Trace
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of
+from tests.assessment.assessing import RULES
 from tests.assessment.records import by_one_user, doomed, from_date
-from tests.assessment.test_assess import RULES
 from tests.assessment.test_happened import of_censored_tasks
 from tests.traces.readers.test_lanl import HEADER, row
 

@@ -157,6 +157,10 @@ def test_agents_of_the_counterfactual_learner_are_judged_alike(tmp_path: Path) -
     again = run(file, *words)
     assert again.exit_code == 0, again.output
     assert json.loads(file.read_text("utf-8")) == [one]
+    other = {**one, "rows": [], "learned": {**one["learned"], "of 1": "another agent"}}
+    file.write_text(json.dumps([other]), "utf-8")
+    assert run(file, *words).exit_code == 0
+    assert json.loads(file.read_text("utf-8")) == [one], "judged again"
     assert "the counterfactual learner" in table_of([one])
 
 

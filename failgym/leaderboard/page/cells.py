@@ -128,13 +128,10 @@ def fields_of(submissions: Sequence[Source]) -> list[Field]:
     groups.sort(key=lambda group: (order[group[1]], _rank(group[0])))
     suites = [SUITES.get(each.suite.partition(",")[0]) for each in submissions]
     real = any(suite is not None and suite.real for suite in suites)
-    found = [
-        _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast)
+    return [
+        _field(table[(table["env"] == env) & (table["forecast"] == forecast)], env, forecast, real)
         for env, forecast in groups
     ]
-    for each in found:
-        each.folds = real
-    return found
 
 
 def _groups(table: pd.DataFrame) -> list[tuple[Any, Any]]:
@@ -148,7 +145,7 @@ def _rank(env: str) -> tuple[int, str]:
     return (known.index(env) if env in known else len(known)), env
 
 
-def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
+def _field(rows: pd.DataFrame, env: str, forecast: str, folds: bool) -> Field:
     rows = rows.assign(training_seed=rows["training_seed"].fillna(-1).astype(np.int64))
     slices, which = np.unique(
         rows[["seed", "slice"]].to_numpy(np.int64), axis=0, return_inverse=True
@@ -163,7 +160,8 @@ def _field(rows: pd.DataFrame, env: str, forecast: str) -> Field:
     _, counts = np.unique(slices[:, 0], return_counts=True)
     units = TracesUnits.joined([of_slices(count, apart=False) for count in counts.tolist()])
     hours = _room_hours(slices[:, 0], replay - bound, spent, counted["replay_hours"])
-    found = Field(env, forecast, slices, replay, replay - bound, spent, units, account, hours)
+    cells = replay, replay - bound, spent, units, account, hours, folds
+    found = Field(env, forecast, slices, *cells)
     found.blocks = _anchor_blocks(rows, found, where)
     names = rows["policy"].to_numpy()
     starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]])

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["way_in"]
+__all__ = ["type_of", "way_in"]
 
 _CONFIG: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import NONE, JobLog
@@ -16,7 +17,6 @@ __all__ = ["assemble"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Times = dict[str, Ints]
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def assemble(rows: Rows) -> int:
@@ -58,18 +58,10 @@ def _repeated(rows: Rows, times: Times) -> npt.NDArray[np.bool_]:
     """Rows that say of a run all that another row says: no task runs twice at a time."""
     start, end = times["start"], times["end"]
     some = np.flatnonzero((start != NONE) & ((end == NONE) | (end > start)))
-    columns = [rows.bits(name)[some] for name in rows.columns]
-    columns.append(rows.places()[some])
-    mixed = np.zeros(len(some), dtype=np.uint64)
-    for values in columns:
-        mixed = (mixed ^ values.view(np.uint64)) * _MIX
-        mixed ^= mixed >> np.uint64(29)
-    order = np.argsort(mixed, kind="stable")  # rows that are the same come together
-    same = np.ones(max(len(some) - 1, 0), dtype=np.bool_)
-    for values in columns:
-        same &= values[order[1:]] == values[order[:-1]]
+    columns = {name: rows.bits(name)[some] for name in rows.columns}
+    said = pd.DataFrame({**columns, "places": rows.places()[some]})
     found = np.zeros(len(start), dtype=np.bool_)
-    found[some[order[1:][same]]] = True
+    found[some] = said.duplicated().to_numpy()
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import (
@@ -137,14 +138,13 @@ class Rows:
         """A column, so that what is missing is equal to what is missing, shape (rows,)."""
         return np.frombuffer(self._whole(name), dtype=np.int64).copy()
 
-    def places(self) -> Ints:
-        """A number for where each run was, the same for runs in the same places, shape (rows,)."""
-        run, machine, slots = (self.log.placements.ints(name) for name in PLACEMENTS)
-        mixed = (machine + 1).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * slots.astype(np.uint64)
+    def places(self) -> npt.NDArray[np.uint64]:
+        """A hash of where each run was, and of its slots there, shape (rows,)."""
+        placed = pd.DataFrame({name: self.log.placements.ints(name) for name in PLACEMENTS})
+        run = placed.pop("attempt")
         found = np.zeros(self.taken, dtype=np.uint64)
-        np.add.at(found, run, mixed)
-        return found.view(np.int64)
+        np.add.at(found, run, pd.util.hash_pandas_object(placed, index=False))  # in any order
+        return found
 
     def keep(self, kept: npt.NDArray[np.bool_]) -> None:
         """Take the other rows out again, and where their runs were, shape (rows,)."""
