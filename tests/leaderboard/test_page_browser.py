@@ -503,6 +503,30 @@ def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_pa
         assert names(page) == ["replay"], "the others were not played here"
         page.locator("#environment").select_option("")
         assert column(page, "IQM") == ["0.0", "–", "–"]
+        assert page_lines(page, "Rank")[1:] == ["no score in 5 of 6"] * 2
+        why = page.locator("#table tbody small", has_text="no score").first.get_attribute("title")
+        assert why.startswith(f"No rank over all: not played in {ENVS[0]}, not played in {ENVS[1]}")
+        assert "2 policies have no rank" in page.locator("#meaning").inner_text()
+
+
+def test_a_policy_without_a_rank_over_all_says_why(browser: Any, tmp_path: Path) -> None:
+    rows = results({("replay", None): 0.0, ("young", None): 0.5, ("daly", None): 0.4}, slices=12)
+    failed = (rows["policy"] == "daly") & (rows["env"] == ENVS[3]) & (rows["slice"] == 2)
+    rows.loc[failed, ["status", "reason"]] = ["timeout", REASON]
+    rows = rows[(rows["env"] != ENVS[4]) | (rows["policy"] != "young")].reset_index(drop=True)
+    made_of = [entry(name) for name in ("replay", "young", "daly")]
+    write_page([submission(rows, made_of)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        page.locator("#environment").select_option("")
+        said = dict(zip(names(page), page_lines(page, "Rank"), strict=True))
+        assert said["young"] == f"not played in {ENVS[4]}"
+        assert said["daly"] == f"timeout in {ENVS[3]}"
+        assert "in" not in said["replay"].split()
+        assert "2 policies have no rank" in page.locator("#meaning").inner_text()
+        page.locator("#filter").fill("young")
+        assert "1 policy has no rank" in page.locator("#meaning").inner_text()
+        page.locator("#filter").fill("replay")
+        assert "no rank" not in page.locator("#meaning").inner_text()
 
 
 def barren(*envs: str, slices: int = 3, room: float = 1e-3) -> Any:
@@ -536,6 +560,16 @@ def test_scores_over_little_room_are_marked(browser: Any, tmp_path: Path) -> Non
         meaning = page.locator("#meaning").inner_text()
         assert f"* {ENVS[0]}: the bound saves 3.0 % of what replay spends, less than 5 %" in meaning
         assert f"* {ENVS[1]}" not in meaning
+        assert f"* IQM, mean, median, gap and rank hold {ENVS[0]}, too. " in meaning
+        heads = page.locator("#table thead th button").all_inner_texts()
+        over_all = ["IQM*", "Mean*", "Median*", "Gap*", "Rank*"]
+        assert [re.sub(r"[ ↓↑\n]", "", text) for text in heads] == ["Policy", *over_all, *ENVS]
+        title = page.locator("#table thead button", has_text="Mean").get_attribute("title")
+        assert title.endswith(f"It holds {ENVS[0]}, where there is little to gain")
+        page.locator("#environment").select_option(ENVS[0])
+        assert "Score" in page.locator("#table thead th button").all_inner_texts()[1]
+        assert "hold" not in page.locator("#meaning").inner_text()
+        page.locator("#environment").select_option("")
         both = pair(page, "young", "replay")
         assert [text.endswith("*") for text in both[ENVS[0]][:2]] == [True, True]
         assert not any("*" in text for text in (*both[ENVS[1]], *both["Mean of 6"]))
