@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -283,6 +284,36 @@ def test_ranks_at_other_prices_are_drawn(page: Any, fields: list[Field]) -> None
     for name, prices, places in drawn:
         assert prices == prices_of(scenario)
         assert places == ranks[players.index(name.removesuffix("†"))].tolist()
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_ranks_are_whole_numbers_and_prices_can_be_read_on_a_phone(
+    browser: Any, tmp_path: Path, width: int
+) -> None:
+    """Of few policies the axis had 0.5 and 1.5, and prices were written askew across each other."""
+    policies = ("replay", "young", "daly")
+    skills: dict[tuple[str, int | None], float] = {
+        (name, None): 0.3 * at for at, name in enumerate(policies)
+    }
+    made_of = [entry(name) for name in policies]
+    write_page([submission(results(skills, slices=6), made_of)], tmp_path / "page.html")
+    viewport = {"viewport": {"width": width, "height": 800}}
+    for page in opened(browser, (tmp_path / "page.html").as_uri(), **viewport):
+        page.locator("#environment").select_option("Checkpoint-v1")
+        page.locator("#prices").scroll_into_view_if_needed()
+        page.wait_for_selector("#prices .plot .main-svg")
+        ranks = page.locator("#prices .ytick text").all()
+        top = sorted((one.bounding_box()["y"], one.inner_html()) for one in ranks)
+        assert [text for _, text in top] == ["1", "2", "3"], "the best on top"
+        prices = page.locator("#prices .xtick text").all()
+        lines = [one.locator("tspan").all_text_contents() or [one.inner_html()] for one in prices]
+        read = [" ".join(words).replace("\u00a0", " ") for words in lines]
+        assert read == prices_of(SUITES["v2"].course("Checkpoint-v1").scenario())
+        boxes = [one.bounding_box() for one in prices]
+        for left, right in itertools.pairwise(boxes):
+            assert left["x"] + left["width"] < right["x"]
+        assert boxes[0]["x"] >= 0.0
+        assert boxes[-1]["x"] + boxes[-1]["width"] <= width
 
 
 def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
