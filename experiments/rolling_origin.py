@@ -21,7 +21,8 @@ of its saving holds 0, nothing can be concluded:
 half of the interval on the side of 0 below the effect, since it shrinks with one over the root of
 their number. That the effect stays what it is, is assumed. Nor can anything be concluded of
 retries, clones and checkpoints where the record hardly holds a restart (``unjudged``): what another
-attempt meets is drawn then, and nothing in the record checks it.
+attempt meets is drawn then, and nothing in the record checks it. Where it holds some, ``drawn`` is
+the share of what the best rule saves and loses that rests on drawn attempts.
 
 A file that is there is gone on with: rows of the same trace and environment take the place of
 those in it.
@@ -41,15 +42,17 @@ import numpy.typing as npt
 import typer
 
 from experiments.measured_worlds import world_of
+from experiments.result_tables.real_traces import condition
 from failgym.assessment.measures import MEASURES
 from failgym.baselines import REGISTRY
 from failgym.cli.options import override
 from failgym.cli.output import JsonFile, interactive, print_line, print_table
-from failgym.evaluation import Anchors
+from failgym.evaluation import Anchors, Run
 from failgym.evaluation.caller import check_playable
 from failgym.evaluation.folds import Folds
 from failgym.evaluation.progress import Advance, progress_bar
 from failgym.evaluation.room import LEAST_ROOM, NOTHING
+from failgym.evaluation.savings import moved, share_of_moved
 from failgym.evaluation.stakes import Stakes
 from failgym.evaluation.statistics.sampling_units import TracesUnits
 from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
@@ -104,6 +107,9 @@ class Row:
     """jobs or slices that are missing for a conclusion on the best rule; None if it can be drawn"""
     unjudged: str | None
     """why the record cannot tell what the rules would be worth (`failgym.assessment.measures`)"""
+    drawn: float
+    """share of what the best rule saves and loses that rests on attempts beyond the record; NaN if
+    it changes nothing, or the world does not tell"""
 
 
 MEASURED_BY = {"Cloning-v1": "retry", "Checkpoint-v1": "checkpoint"}
@@ -119,6 +125,9 @@ class Fold:
     """[policies, rows] over replay, in the fold [machine-h]"""
     past: Floats
     """[policies] the same on its train split"""
+    moved: Floats
+    """[policies, 2] what is saved and lost in the fold, and how much of it rests on attempts beyond
+    the record [machine-h]"""
 
 
 def scenario_of(env: str, trace: str | Path, settings: Sequence[str] | None = None) -> Scenario:
@@ -149,14 +158,18 @@ def folds_of(
         for name, rule in rules.items()
         if any(_can_play(rule, place, name) for place in (*pasts, *places))
     ]
-    folds = [
-        Fold(
-            place,
-            np.array([_saved(place, rules[name], advance) for name in names]),
-            np.array([_saved(past, rules[name], advance).sum() for name in names]),
+    folds: list[Fold] = []
+    for past, place in zip(pasts, places, strict=True):
+        runs = [place.run(rules[name], progress=advance) for name in names]
+        before = [past.run(rules[name], progress=advance) for name in names]
+        folds.append(
+            Fold(
+                place,
+                np.array([_saved(place, run) for run in runs]),
+                np.array([_saved(past, run).sum() for run in before]),
+                np.array([_moved(place, run) for run in runs]),
+            )
         )
-        for past, place in zip(pasts, places, strict=True)
-    ]
     return folds, names
 
 
@@ -179,10 +192,14 @@ def _can_play(rule: Policy, place: Anchors, name: str) -> bool:
     return True
 
 
-def _saved(place: Anchors, rule: Policy, advance: Advance) -> Floats:
+def _saved(place: Anchors, run: Run) -> Floats:
     """What a rule saves over replay, [rows] [machine-h]."""
-    costs = place.evidence.costs(place.run(rule, progress=advance))
-    return (place.evidence.replay - costs) / place.machine_hour
+    return (place.evidence.replay - place.evidence.costs(run)) / place.machine_hour
+
+
+def _moved(place: Anchors, run: Run) -> Floats:
+    """What it saves and loses, and what of that rests on attempts beyond the record [machine-h]."""
+    return moved(place.world, place.replayed, run).sum(axis=0) / place.machine_hour
 
 
 def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) -> Row:
@@ -215,6 +232,7 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
     scores = {name: score(values) for name, values in zip(names, saved, strict=True)}
     savings = {name: saving(values) for name, values in zip(names, saved, strict=True)}
     best = max(names, key=lambda name: savings[name].value)
+    of_best = np.sum([fold.moved[names.index(best)] for fold in folds], axis=0)
     stakes = Stakes.of(evidence, [one.replay for one in evidence])
     count = len(stakes.possible)
     return Row(
@@ -236,6 +254,7 @@ def row_of(trace: str, env: str, folds: Sequence[Fold], names: Sequence[str]) ->
         chosen_saving=saving(ours),
         more=missing(scores[best], savings[best], count),
         unjudged=unjudged_in(env, whole_trace(places[0].scenario)),
+        drawn=share_of_moved(*of_best.tolist()).value,
     )
 
 
@@ -312,7 +331,7 @@ def conclusion(row: dict[str, Any]) -> str:
     if row["unjudged"] is not None:
         return f"nothing; {row['unjudged']}"
     if more is None:
-        return "saves" if row["savings"][row["best"]][0] > 0.0 else "loses"
+        return ("saves" if row["savings"][row["best"]][0] > 0.0 else "loses") + condition(row)
     return "nothing" if more < 0 else f"nothing; {more:,} more {row['unit']}s needed"
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, percent, shown
+from failgym.assessment.advice import MOSTLY
 from failgym.evaluation.room import LEAST_ROOM, LITTLE_ROOM, MARK, NOTHING
 
-__all__ = ["real_traces", "real_traces_refused"]
+__all__ = ["condition", "real_traces", "real_traces_refused"]
 
 
 def real_traces(rows: Sequence[dict[str, Any]]) -> str:
@@ -81,6 +82,14 @@ def _chosen(rules: Sequence[str]) -> str:
     return ", ".join(f"`{name}` {count}" for name, count in counts.most_common())
 
 
+def condition(row: dict[str, Any]) -> str:
+    """What a conclusion hangs on, as the end of a line; "" if most of it is as recorded."""
+    drawn = row["drawn"]
+    if drawn is None or not drawn > MOSTLY:
+        return ""
+    return f" if the drawn attempts fit: {percent(drawn)} rests on them"
+
+
 def _concluded(row: dict[str, Any]) -> str:
     more, value = row["more"], row["savings"][row["best"]][0]
     if row["room_share"] is None or row["room_share"] < LEAST_ROOM:
@@ -88,7 +97,7 @@ def _concluded(row: dict[str, Any]) -> str:
     if row["unjudged"] is not None:
         return f"not judged: {row['unjudged'].partition(',')[0]}"
     if more is None:
-        return "it saves" if value > 0.0 else "it loses"
+        return ("it saves" if value > 0.0 else "it loses") + condition(row)
     if more < 0:
         return "nothing" if value else "nothing: no rule saves anything"
     return f"nothing: {more:,} more {row['unit']}s needed"

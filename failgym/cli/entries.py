@@ -2,8 +2,9 @@
 
 A SPEC is that of `failgym evaluate`. The name of a file may stand for several
 (`failgym.cli.patterns`): `{env}` for one per environment, `{seed}` for the training runs of one
-agent, `{policy}` for a policy each, whose NAME says `{policy}` too. Where there is no file a policy
-does not play, and a note says so.
+agent, `{policy}` for a policy each, whose NAME says `{policy}` too. In suites that play folds
+`{fold}` stands for one per fold, all of which must be there. Where there is no file a policy does
+not play, and a note says so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from failgym.cli.specs import ALL_BASELINES, load_policy
 from failgym.evaluation.caller import made_for
 from failgym.leaderboard import Entry, SuiteWorlds
 from failgym.leaderboard.policy_process.players import Players
-from failgym.leaderboard.submission.records import Kind, PolicyFile, file_sha256
+from failgym.leaderboard.submission.records import Kind, PolicyFile
+from failgym.leaderboard.submission.specs import FOLD, sha256_of, specs_of
 from failgym.leaderboard.suite.episodes import Failure
 from failgym.worlds.inputs import FORECAST_INPUTS, missing_inputs
 from failgym.worlds.scenario import Scenario
@@ -123,16 +125,17 @@ def _entries(
     runs: dict[tuple[str, int | None], _Run] = {}
     lacking: list[str] = []
     for env, scenario in scenarios.items():
-        for file in _files(spec, env):
-            policy: Any = load_policy(file.path)
-            if not made_for(policy, scenario):
+        for file in _by_fold(text, spec, env, worlds) if FOLD in spec else _files(spec, env):
+            policies: list[Any] = [load_policy(one) for one in specs_of(file.path)]
+            if not all(made_for(policy, scenario) for policy in policies):
                 continue
-            if lacks := _lacks(policy, worlds, env):
+            lacks = next(filter(None, (_lacks(one, worlds, env) for one in policies)), None)
+            if lacks:
                 lacking.append(f"not played in {env}: {lacks}")
-            else:
-                seed = _trained(policy, file)
-                run = runs.setdefault((file.policy, file.seed), _Run(seed))
-                run.add(env, file.path, seed, name)
+                continue
+            seeds = {_trained(policy, file) for policy in policies}
+            run = runs.setdefault((file.policy, file.seed), _Run(min(seeds, key=str)))
+            run.add(env, file.path, seeds, name)
     if not runs:
         why = "; ".join(lacking) or "was made for no environment of the suite"
         raise _NowhereToPlay(f"--policy {text}: {why}")
@@ -150,6 +153,23 @@ def _files(spec: str, env: str) -> list[PatternFile]:
     return pattern_files(spec, env)
 
 
+def _by_fold(text: str, spec: str, env: str, worlds: SuiteWorlds) -> list[PatternFile]:
+    """What a SPEC with a file for each fold names in an environment. Raises ValueError."""
+    if not spec.endswith((STORED, AGENT)) or POLICY in spec or SEED in spec:
+        raise ValueError(f"--policy {text}: {FOLD} is for files, beside {ENV} only")
+    if not worlds.suite.course(env).folds:
+        raise ValueError(
+            f"--policy {text}: {FOLD} is for suites that play folds, {worlds.suite.name} has none"
+        )
+    of_env = spec.replace(ENV, env)
+    missing = [one for one in specs_of(of_env) if not Path(one).is_file()]
+    if ENV in spec and len(missing) == len(specs_of(of_env)):
+        return []
+    if missing:
+        raise ValueError(f"--policy {text}: expected a file for each fold, found no {missing[0]}")
+    return [PatternFile(of_env, "", None)]
+
+
 @dataclass
 class _Run:
     """One training run of a policy, or the only one."""
@@ -158,16 +178,16 @@ class _Run:
     specs: dict[str, str] = field(default_factory=dict[str, str])
     files: dict[str, PolicyFile] = field(default_factory=dict[str, PolicyFile])
 
-    def add(self, env: str, spec: str, seed: int | None, name: str) -> None:
+    def add(self, env: str, spec: str, seeds: set[int | None], name: str) -> None:
         """Play in an environment too. Raises ValueError."""
-        if seed != self.seed:
+        if seeds != {self.seed}:
             raise ValueError(
                 f"--policy {name}: its agents were trained with different seeds; {SEED} in the"
                 " names of their files makes them training runs"
             )
         self.specs[env] = spec
         if spec.partition(":")[0] not in REGISTRY:
-            self.files[env] = PolicyFile(name=Path(spec).name, sha256=file_sha256(Path(spec)))
+            self.files[env] = PolicyFile(name=Path(spec).name, sha256=sha256_of(spec))
 
 
 def _trained(policy: Any, file: PatternFile) -> int | None:

@@ -75,8 +75,8 @@ Oracle = Annotated[
     bool,
     typer.Option(
         "--oracle",
-        help="Add two rows: the bound, and the oracle, which is the cheapest episode that a search"
-        " finds which knows how every attempt will end. May take minutes the first time.",
+        help="Add the row of the oracle: the cheapest episodes that a search finds which knows how"
+        " every attempt will end. May take minutes the first time.",
     ),
 ]
 
@@ -107,7 +107,8 @@ def evaluate(
 ) -> None:
     """Score policies in an environment.
 
-    0 is replay: what the cluster did without help. 100 is the bound: no policy can save more.
+    0 is replay: what the cluster did without help. 100 is the bound: no policy can save more. Both
+    have rows beside the policies.
     """
     from failgym.cli.priced import priced, print_priced
     from failgym.cli.scores import (
@@ -143,15 +144,18 @@ def evaluate(
     else:
         runs = play_all(places, policies, deterministic=not drawn)
     evaluations = [measure(places, each) for each in runs]
+    replay = measure(places, [place.replay for place in places])
     beside = [measure_oracle(places), clairvoyant(places)] if oracle else [clairvoyant(places)]
-    print_scores([*evaluations, *(beside if oracle else [])])
+    asked = {each.policy for each in evaluations}
+    references = [each for each in (replay, *beside) if each.policy not in asked]
+    print_scores([*evaluations, *references])
     at_prices = priced(places, policies, runs, deterministic=not drawn) if prices else []
     if at_prices:
         print_priced(at_prices)
     print_line(LEGEND)
     if note := unattainable(scenario):
         print_line(note)
-    content = _content(scenario, settings, measure(places, [p.replay for p in places]), beside)
+    content = _content(scenario, settings, replay, beside)
     content |= {"drawn": drawn, "policies": [each.to_json() for each in evaluations]}
     content |= {"prices": [each.to_json() for each in at_prices]} if prices else {}
     file.write(content)

@@ -46,8 +46,8 @@ Policies = Annotated[
         "--policy",
         metavar="[NAME=]SPEC",
         help="A policy as for evaluate, or all-baselines. In the name of a file {env} stands for"
-        " the environment, {seed} for the training runs of an agent, and {policy} for several"
-        " policies. Repeatable.",
+        " the environment, {seed} for the training runs of an agent, {policy} for several policies,"
+        " and {fold} for the fold in suites that play folds. Repeatable.",
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.")]

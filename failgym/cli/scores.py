@@ -246,7 +246,7 @@ def _print_beside(evaluations: Sequence[Evaluation]) -> None:
     print_table("beside the scores", ["policy", *columns], rows, BESIDE_SHARES, frozenset(columns))
     labels = {name: on_one_line(column) for column, name in BESIDE.items()}
     reasons = dict[tuple[str, str], list[str]]()
-    played = [e for e in evaluations if e.policy not in ("replay", e.bound)]
+    played = [e for e in evaluations if not _by_definition(e)]
     for e in played:
         for name, reason in e.undefined.items():
             reasons.setdefault((labels[name], reason), []).append(e.policy)
@@ -260,6 +260,11 @@ def on_one_line(column: str) -> str:
     return column.replace("-\n", "").replace("\n", " ")
 
 
+def _by_definition(e: Evaluation) -> bool:
+    """Is its score 0 or 100 by definition?"""
+    return e.policy in ("replay", e.bound)
+
+
 def _known(e: Evaluation, name: str) -> bool:
     value: float | None = getattr(e, name)
     return value is not None and not math.isnan(value)
@@ -270,7 +275,7 @@ def _row(e: Evaluation) -> tuple[Cell, ...]:
     from failgym.evaluation.room import MARK
 
     interval = "-" if math.isnan(e.low) else f"{e.low:.1f} to {e.high:.1f}"
-    if e.few and not math.isnan(e.score):
+    if e.few and not math.isnan(e.score) and not _by_definition(e):
         interval += f"\n({e.units} {plural(e.unit, e.units)})"
     score = "-" if math.isnan(e.score) else f"{e.score:.1f}{MARK if e.warning else ''}"
     work = (e.wasted_work, e.checkpoint_work)

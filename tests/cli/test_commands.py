@@ -108,6 +108,36 @@ def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.err == ""
 
 
+SCHEDULED = ("--set", "jobs=300", "--set", "trace_seed=1", "--set", "begin=0")
+REFERENCES = {
+    "pinned": ("Cloning-v1", ("--set", "jobs=3000"), "retry_cap", "clairvoyant"),
+    "scheduled": ("Mitigation-v1", SCHEDULED, "young", "bound"),
+}
+"""World -> an environment, settings with which something can be gained there, a policy, and 100."""
+
+
+@pytest.mark.parametrize("world", REFERENCES)
+def test_what_0_and_100_stand_for_have_rows_whoever_is_asked(
+    world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, (env, settings, policy, bound) = tmp_path / "scores.json", REFERENCES[world]
+    for asked in ([policy], [policy, "replay"]):
+        named = [word for name in asked for word in ("--policy", name)]
+        arguments = ["--env", env, *named, *settings, "--episodes", 20, "--json", file]
+        assert invoke("evaluate", *arguments) == 0
+        written = load(file)
+        scores, beside = capsys.readouterr().out.split("beside the scores")
+        for table in (scores, beside):
+            first = [line.split()[0] for line in table.splitlines() if line.split()]
+            assert [first.count(name) for name in (policy, bound, "replay")] == [1, 1, 1]
+        cells = {line.split()[0]: line.split()[1:] for line in scores.splitlines() if line.split()}
+        assert cells["replay"][:6] == ["0.0", "0.0", "to", "0.0", "100.0", "%"]
+        assert cells["replay"][-2:] == [f"{written['replay']['forfeited']:,}", "0"]
+        assert cells[bound][:4] == ["100.0", "100.0", "to", "100.0"]
+        assert cells[bound][-2:] == ["-", "-"]
+        assert [row["policy"] for row in written["policies"]] == asked
+
+
 def test_a_log_on_which_nothing_can_be_saved_has_no_scores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

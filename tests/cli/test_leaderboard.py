@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failgym.baselines import Young
+from failgym.baselines import BlindKill, ImmediateKill, Young
 from failgym.baselines.stored import save_heuristic
 from failgym.cli import run
 from failgym.cli.board import chosen
@@ -181,6 +181,50 @@ def test_users_own_traces_make_a_suite(tmp_path: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert invoke(*verify, "--trace", f"GracePeriod-v1={other}") == 2
     assert "trace of GracePeriod-v1, seed 1: the submission was made on" in capsys.readouterr().out
+
+
+def test_each_fold_may_have_a_policy_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So a policy that was chosen on the past of each fold is one row."""
+    pytest.importorskip("xgboost", reason="needs failgym[predictors]")
+    trace, kinds = tmp_path / "mine", (BlindKill, ImmediateKill)
+    generate("google-2011", jobs=300, seed=5).save(trace)
+    own, pattern = tmp_path / "GracePeriod-v1", tmp_path / "{env}" / "{fold}.json"
+    own.mkdir()
+    for fold in range(1, 5):
+        save_heuristic(kinds[fold % 2](), own / f"{fold}.json")
+    mine = ("--policy", f"chosen={pattern}")
+    real = ("leaderboard", "run", "--suite", "v2-real", "--trace", f"GracePeriod-v1={trace}")
+    asked = (*real, *mine, "--policy", "blind_kill", "--policy", "immediate_kill")
+    said = refusal(capsys, *asked, "--out", tmp_path / "a")
+    assert f"expected a file for each fold, found no {own / '5.json'}" in said
+    save_heuristic(kinds[1](), own / "5.json")
+    assert invoke(*asked, "--out", tmp_path / "a") == 0
+    rows = results(tmp_path / "a")
+    of = {
+        name: [
+            [row["seed"], row["slice"], row["cost_blocks"]] for row in rows if row["policy"] == name
+        ]
+        for name in ("chosen", "blind_kill", "immediate_kill")
+    }
+    for place, played in enumerate(of["chosen"]):
+        assert played == of[kinds[played[0] % 2].name][place]
+    assert of["blind_kill"] != of["immediate_kill"]
+    verify = ("leaderboard", "verify", tmp_path / "a", "--no-refit")
+    verify = (*verify, "--trace", f"GracePeriod-v1={trace}")
+    assert invoke(*verify, "--json", tmp_path / "verdict.json") == 0
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    proofs = {row["forecast"]: row["proof"] for row in verdict["proofs"]}
+    assert proofs == {"drawn": "verified", "none": "verified", "trained": "claimed"}
+    save_heuristic(kinds[0](), own / "5.json")
+    capsys.readouterr()
+    assert invoke(*verify) == 2
+    assert f"{pattern}: was changed".replace("{env}", "GracePeriod-v1") in capsys.readouterr().out
+    said = refusal(capsys, *RUN, *mine, "--out", tmp_path / "b")
+    assert "{fold} is for suites that play folds, tiny has none" in said
+    said = refusal(capsys, *real, "--policy", f"x={own}/{{seed}}/{{fold}}.json", "--out", "c")
+    assert "is for trained agents" in said
 
 
 def test_a_file_may_stand_for_one_per_environment(

@@ -13,6 +13,7 @@ import pytest
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
 from experiments.rolling_origin import (
     REPLAY,
+    conclusion,
     folds_of,
     main,
     measured,
@@ -22,10 +23,11 @@ from experiments.rolling_origin import (
     scenario_of,
     unjudged_in,
 )
-from failgym.baselines import BlindKill, GracePeriod, ImmediateKill
+from failgym.baselines import BlindKill, GracePeriod, ImmediateKill, RetryCap
 from failgym.cli import run
 from failgym.evaluation import Anchors
 from failgym.evaluation.progress import silent
+from failgym.evaluation.savings import drawn_share
 from failgym.leaderboard.statistics.bootstrap import Estimate
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
@@ -80,6 +82,7 @@ def test_folds_are_joined_and_the_rule_of_each_is_the_best_on_its_past(record: P
     assert row.savings[row.best].value == max(one.value for one in row.savings.values())
     assert row.more == missing(row.scores[row.best], row.savings[row.best], row.count)
     assert row.unjudged is None
+    assert row.drawn == 0.0, "what is killed meets no attempt that the record does not hold"
     assert 0.0 < row.largest <= row.top <= 1.0
 
 
@@ -121,15 +124,32 @@ def test_nothing_is_concluded_of_retries_where_none_are_recorded(tmp_path: Path)
         **{"room_share": 0.5, "room_hours": 9.0, "largest": 0.1, "top": 0.1, "chosen": ["reroll"]},
         **{"scores": {"reroll": [9.0, 8.0, 10.0]}, "savings": {"reroll": [9.0, 8.0, 10.0]}},
         **{"chosen_score": [9.0, 8.0, 10.0], "chosen_saving": [9.0, 8.0, 10.0], "more": None},
+        "drawn": None,
     }
     assert real_traces([{**row, "unjudged": why}]).endswith(
         " | not judged: fewer than 30 restarts of failed tasks are recorded |"
     )
     assert real_traces([{**row, "unjudged": None}]).endswith(" | it saves |")
+    mostly = [{**row, "unjudged": None, "drawn": share} for share in (0.5, 0.501, math.nan)]
+    fits = "it saves if the drawn attempts fit: 50.1 % rests on them"
+    ends = [real_traces([each]).split(" | ")[-1] for each in mostly]
+    assert ends == ["it saves |", f"{fits} |", "it saves |"]
+    assert [conclusion(each) for each in mostly] == ["saves", fits.removeprefix("it "), "saves"]
     assert r"\*" not in real_traces([{**row, "unjudged": None}])
     little = real_traces([{**row, "unjudged": None, "room_share": 0.0495}])
     assert r"| 5.0 %\*, 9 h |" in little, "less than 5 %"
     assert little.count(r"| 9.0\* [8.0, 10.0] | 9.0 [8.0, 10.0] |") == 2, "scores, not savings"
+
+
+def test_what_is_saved_by_trying_again_rests_on_drawn_attempts(tmp_path: Path) -> None:
+    generate("google-2011-failing", jobs=200, seed=5).save(tmp_path / "failing")
+    scenario = scenario_of("Cloning-v1", tmp_path / "failing", ["forecast=none"])
+    rules: dict[str, Policy] = {"retry_cap": RetryCap()}
+    folds, names = folds_of(scenario, rules, 3, silent)
+    row = row_of("failing", "Cloning-v1", folds, names)
+    moved = [drawn_share([fold.anchors], [fold.anchors.run(RetryCap())]).value for fold in folds]
+    assert row.drawn > 0.5
+    assert np.nanmin(moved) <= row.drawn <= np.nanmax(moved)
 
 
 def test_a_record_that_is_too_short_is_a_row_that_says_why(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -285,6 +286,36 @@ def test_ranks_at_other_prices_are_drawn(page: Any, fields: list[Field]) -> None
         assert places == ranks[players.index(name.removesuffix("†"))].tolist()
 
 
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_ranks_are_whole_numbers_and_prices_can_be_read_on_a_phone(
+    browser: Any, tmp_path: Path, width: int
+) -> None:
+    """Of few policies the axis had 0.5 and 1.5, and prices were written askew across each other."""
+    policies = ("replay", "young", "daly")
+    skills: dict[tuple[str, int | None], float] = {
+        (name, None): 0.3 * at for at, name in enumerate(policies)
+    }
+    made_of = [entry(name) for name in policies]
+    write_page([submission(results(skills, slices=6), made_of)], tmp_path / "page.html")
+    viewport = {"viewport": {"width": width, "height": 800}}
+    for page in opened(browser, (tmp_path / "page.html").as_uri(), **viewport):
+        page.locator("#environment").select_option("Checkpoint-v1")
+        page.locator("#prices").scroll_into_view_if_needed()
+        page.wait_for_selector("#prices .plot .main-svg")
+        ranks = page.locator("#prices .ytick text").all()
+        top = sorted((one.bounding_box()["y"], one.inner_html()) for one in ranks)
+        assert [text for _, text in top] == ["1", "2", "3"], "the best on top"
+        prices = page.locator("#prices .xtick text").all()
+        lines = [one.locator("tspan").all_text_contents() or [one.inner_html()] for one in prices]
+        read = [" ".join(words).replace("\u00a0", " ") for words in lines]
+        assert read == prices_of(SUITES["v2"].course("Checkpoint-v1").scenario())
+        boxes = [one.bounding_box() for one in prices]
+        for left, right in itertools.pairwise(boxes):
+            assert left["x"] + left["width"] < right["x"]
+        assert boxes[0]["x"] >= 0.0
+        assert boxes[-1]["x"] + boxes[-1]["width"] <= width
+
+
 def test_provenance_and_failures_are_shown_as_text(page: Any) -> None:
     page.get_by_role("button", name=EVIL, exact=True).click()
     details = page.locator(".details")
@@ -503,6 +534,30 @@ def test_policies_made_for_one_environment_are_ranked_there(browser: Any, tmp_pa
         assert names(page) == ["replay"], "the others were not played here"
         page.locator("#environment").select_option("")
         assert column(page, "IQM") == ["0.0", "–", "–"]
+        assert page_lines(page, "Rank")[1:] == ["no score in 5 of 6"] * 2
+        why = page.locator("#table tbody small", has_text="no score").first.get_attribute("title")
+        assert why.startswith(f"No rank over all: not played in {ENVS[0]}, not played in {ENVS[1]}")
+        assert "2 policies have no rank" in page.locator("#meaning").inner_text()
+
+
+def test_a_policy_without_a_rank_over_all_says_why(browser: Any, tmp_path: Path) -> None:
+    rows = results({("replay", None): 0.0, ("young", None): 0.5, ("daly", None): 0.4}, slices=12)
+    failed = (rows["policy"] == "daly") & (rows["env"] == ENVS[3]) & (rows["slice"] == 2)
+    rows.loc[failed, ["status", "reason"]] = ["timeout", REASON]
+    rows = rows[(rows["env"] != ENVS[4]) | (rows["policy"] != "young")].reset_index(drop=True)
+    made_of = [entry(name) for name in ("replay", "young", "daly")]
+    write_page([submission(rows, made_of)], tmp_path / "page.html")
+    for page in opened(browser, (tmp_path / "page.html").as_uri()):
+        page.locator("#environment").select_option("")
+        said = dict(zip(names(page), page_lines(page, "Rank"), strict=True))
+        assert said["young"] == f"not played in {ENVS[4]}"
+        assert said["daly"] == f"timeout in {ENVS[3]}"
+        assert "in" not in said["replay"].split()
+        assert "2 policies have no rank" in page.locator("#meaning").inner_text()
+        page.locator("#filter").fill("young")
+        assert "1 policy has no rank" in page.locator("#meaning").inner_text()
+        page.locator("#filter").fill("replay")
+        assert "no rank" not in page.locator("#meaning").inner_text()
 
 
 def barren(*envs: str, slices: int = 3, room: float = 1e-3) -> Any:
@@ -536,6 +591,16 @@ def test_scores_over_little_room_are_marked(browser: Any, tmp_path: Path) -> Non
         meaning = page.locator("#meaning").inner_text()
         assert f"* {ENVS[0]}: the bound saves 3.0 % of what replay spends, less than 5 %" in meaning
         assert f"* {ENVS[1]}" not in meaning
+        assert f"* IQM, mean, median, gap and rank hold {ENVS[0]}, too. " in meaning
+        heads = page.locator("#table thead th button").all_inner_texts()
+        over_all = ["IQM*", "Mean*", "Median*", "Gap*", "Rank*"]
+        assert [re.sub(r"[ ↓↑\n]", "", text) for text in heads] == ["Policy", *over_all, *ENVS]
+        title = page.locator("#table thead button", has_text="Mean").get_attribute("title")
+        assert title.endswith(f"It holds {ENVS[0]}, where there is little to gain")
+        page.locator("#environment").select_option(ENVS[0])
+        assert "Score" in page.locator("#table thead th button").all_inner_texts()[1]
+        assert "hold" not in page.locator("#meaning").inner_text()
+        page.locator("#environment").select_option("")
         both = pair(page, "young", "replay")
         assert [text.endswith("*") for text in both[ENVS[0]][:2]] == [True, True]
         assert not any("*" in text for text in (*both[ENVS[1]], *both["Mean of 6"]))

@@ -139,6 +139,10 @@ ABOUT: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda c: c["files"].update({"../../etc/passwd": "0" * 64}),
         "'../../etc/passwd': does not belong to the submission",
     ),
+    "a file by fold where no folds are played": (
+        lambda c: c["policies"][0].update(specs={"GracePeriod-v1": "mine/{fold}.json"}),
+        "'mine/{fold}.json' is by fold, and tiny has none",
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.records import Seconds
+from failgym.leaderboard.submission.specs import spec_played
 from failgym.leaderboard.submission.tables import (
     ANCHOR_BLOCKS,
     ANCHORS,
@@ -49,7 +50,8 @@ def play_cell(
     reference = work.reference(worlds.alike(cell))
     try:
         scenario = worlds.suite.course(cell.env).scenario()
-        player = players.player(entry.kind, entry.specs[cell.env], scenario)
+        spec = spec_played(entry.specs[cell.env], worlds.suite, cell)
+        player = players.player(entry.kind, spec, scenario)
         played = worlds.play(cell, reference, player)
     except Failure as failure:
         table = _failed(reference, cell, failure)

@@ -14,6 +14,7 @@ from failgym.leaderboard.run.work_folder import WorkFolder
 from failgym.leaderboard.submission.entries import Entry
 from failgym.leaderboard.submission.layout import planned, played_envs
 from failgym.leaderboard.submission.records import LeftOut
+from failgym.leaderboard.submission.specs import specs_of
 from failgym.leaderboard.suite.suite_worlds import SuiteWorlds
 from failgym.leaderboard.suite.suites import Cell
 from failgym.workers import Workers, each
@@ -110,7 +111,8 @@ def _policy_files(tasks: Sequence[_Task]) -> list[Path]:
     """The files of the policies that play."""
     plays = [play for kind, about in tasks if kind == "cells" for play in about]
     specs = dict.fromkeys(spec for entry, _ in plays for spec in entry.specs.values())
-    return [path for path in map(Path, specs) if path.is_file()]
+    files = (Path(one) for spec in specs for one in specs_of(spec))
+    return [path for path in files if path.is_file()]
 
 
 def _named(task: _Task) -> str:

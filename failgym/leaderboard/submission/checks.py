@@ -29,6 +29,7 @@ from failgym.leaderboard.submission.records import (
     SuiteRecord,
     file_sha256,
 )
+from failgym.leaderboard.submission.specs import is_by_fold
 from failgym.leaderboard.submission.tables import (
     ACTIONS_FOLDER,
     ANCHOR_BLOCKS,
@@ -97,6 +98,8 @@ def about_problems(submission: Submission, suite: Suite) -> Iterator[str]:
         for env, spec in policy.specs.items():
             if env not in known:
                 yield f"policy {policy.name!r}: {env!r} is no environment of suite {suite.name}"
+            if is_by_fold(spec) and env in known and not suite.course(env).folds:
+                yield f"policy {policy.name!r}: {spec!r} is by fold, and {suite.name} has none"
             if not _fits(policy.kind, spec):
                 yield f"policy {policy.name!r}: {spec!r} is not of kind {policy.kind!r}"
         said = policy.versions.get("failgym")

@@ -13,7 +13,7 @@ from failgym.baselines import REGISTRY
 from failgym.leaderboard.submission.lookalikes import skeleton
 from failgym.leaderboard.submission.proofs import PROOFS
 from failgym.leaderboard.submission.records import PolicyRecord
-from failgym.leaderboard.submission.specs import is_shipped, names_a_file, why_not_asked
+from failgym.leaderboard.submission.specs import is_shipped, names_a_file, specs_of, why_not_asked
 from failgym.policy import Policy
 
 __all__ = ["at_a_glance", "baseline_named", "misnamed_file", "misnamed_files", "name_problems"]
@@ -45,10 +45,11 @@ def misnamed_files(
         for env, spec in policy.specs.items():
             if why_not_asked(policy, env) is not None:
                 continue
-            try:
-                found.update(dict.fromkeys(misnamed_file(policy, spec, load(spec))))
-            except ValueError:
-                continue  # is said elsewhere
+            for one in specs_of(spec):
+                try:
+                    found.update(dict.fromkeys(misnamed_file(policy, one, load(one))))
+                except ValueError:
+                    continue  # is said elsewhere
         for problem in found:
             yield f"policy {policy.name!r}: {problem}"
 

@@ -13,7 +13,7 @@ from typing import Any
 from failgym.baselines import Heuristic
 from failgym.leaderboard.submission.policy_names import baseline_named
 from failgym.leaderboard.submission.records import PolicyRecord
-from failgym.leaderboard.submission.specs import why_not_asked
+from failgym.leaderboard.submission.specs import specs_of, why_not_asked
 from failgym.policy import Policy
 
 __all__ = ["players_of", "same_players", "twins"]
@@ -33,15 +33,22 @@ def players_of(policy: PolicyRecord, load: Callable[[str], Policy]) -> dict[str,
         if why_not_asked(policy, env) is not None:
             continue
         try:
-            asked: Any = load(spec)
+            players = [_player(load(one)) for one in specs_of(spec)]
         except ValueError:
             continue  # is said elsewhere
-        if isinstance(asked, Heuristic):
-            parameters = hashlib.sha256(repr(asked).encode()).hexdigest()
-            found[env] = f"{_RULE} {asked.name} {parameters}"
-        elif (digest := getattr(asked, "digest", None)) is not None:
-            found[env] = f"weights {digest}"
+        known = [player for player in players if player is not None]
+        if len(known) == len(players):  # of folds with one and the same it is that one
+            found[env] = known[0] if len(set(known)) == 1 else "; ".join(known)
     return found
+
+
+def _player(asked: Any) -> str | None:
+    """What tells a player from others; None of one that cannot be told."""
+    if isinstance(asked, Heuristic):
+        parameters = hashlib.sha256(repr(asked).encode()).hexdigest()
+        return f"{_RULE} {asked.name} {parameters}"
+    digest = getattr(asked, "digest", None)
+    return None if digest is None else f"weights {digest}"
 
 
 def twins(

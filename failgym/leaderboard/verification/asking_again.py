@@ -12,7 +12,7 @@ from typing import NamedTuple
 from failgym.leaderboard.policy_process.players import Players
 from failgym.leaderboard.submission.proofs import Key
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
-from failgym.leaderboard.submission.specs import why_not_asked
+from failgym.leaderboard.submission.specs import spec_played, why_not_asked
 from failgym.leaderboard.submission.tables import CRASHED
 from failgym.leaderboard.suite.episodes import Answers, Bools, Failure, Ints, Played
 from failgym.leaderboard.suite.reference import Reference
@@ -58,7 +58,8 @@ def ask(
     """Ask a policy again on the slices of a cell, with what it was shown."""
     try:
         scenario = worlds.suite.course(cell.env).scenario()
-        watched = _Watched(players.player(policy.kind, policy.specs[cell.env], scenario))
+        spec = spec_played(policy.specs[cell.env], worlds.suite, cell)
+        watched = _Watched(players.player(policy.kind, spec, scenario))
     except ValueError as error:
         return Asked(None, Failure(CRASHED, str(error)), False)
     try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from failgym.leaderboard.submission.records import PolicyRecord, Submission, file_sha256
-from failgym.leaderboard.submission.specs import is_at_hand, names_a_file
+from failgym.leaderboard.submission.records import PolicyRecord, Submission
+from failgym.leaderboard.submission.specs import is_at_hand, names_a_file, sha256_of
 
 __all__ = ["policy_file_problems"]
 
@@ -32,5 +32,5 @@ def _problems(policy: PolicyRecord) -> Iterator[str]:
         file, there = policy.files.get(env), Path(spec)
         if (file and file.name) != (there.name if names_a_file(spec) else None):
             yield f"{env} was played with {spec!r}, its file is stated as {file and file.name!r}"
-        elif file is not None and is_at_hand(spec) and file_sha256(there) != file.sha256:
+        elif file is not None and is_at_hand(spec) and sha256_of(spec) != file.sha256:
             yield f"{spec}: was changed: its hash is not the one in submission.json"

@@ -8,7 +8,7 @@ from typing import Any
 from failgym.evaluation.caller import made_for
 from failgym.leaderboard.submission.policy_names import misnamed_file
 from failgym.leaderboard.submission.records import PolicyRecord, Submission
-from failgym.leaderboard.submission.specs import is_shipped, why_not_asked
+from failgym.leaderboard.submission.specs import is_shipped, specs_of, why_not_asked
 from failgym.leaderboard.suite.suites import Suite
 from failgym.policy import Policy
 from failgym.worlds.scenario import Scenario
@@ -37,18 +37,19 @@ def identity_problems(submission: Submission, suite: Suite, load: Load) -> Itera
 
 def _problems(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:
     made: dict[str, Any] = {}
-    for env, spec in policy.specs.items():
+    for env, stated in policy.specs.items():
         if env not in scenarios or why_not_asked(policy, env) is not None:
             continue
-        try:
-            asked = made[spec] = made.get(spec) or load(spec)
-        except ValueError as error:
-            if policy.kind == "baseline":  # what loads an agent may not be installed here
-                yield f"{spec!r} cannot have been asked: {error}"
-            continue
-        if not made_for(asked, scenarios[env]):
-            yield f"{spec!r} was not made for {env}"
-        yield from misnamed_file(policy, spec, asked)
+        for spec in specs_of(stated):
+            try:
+                asked = made[spec] = made.get(spec) or load(spec)
+            except ValueError as error:
+                if policy.kind == "baseline":  # what loads an agent may not be installed here
+                    yield f"{spec!r} cannot have been asked: {error}"
+                continue
+            if not made_for(asked, scenarios[env]):
+                yield f"{spec!r} was not made for {env}"
+            yield from misnamed_file(policy, spec, asked)
 
 
 def _elsewhere(policy: PolicyRecord, scenarios: dict[str, Scenario], load: Load) -> Iterator[str]:

@@ -59,22 +59,43 @@ function columns() {
   return state.environment ? oneEnvironment() : allEnvironments();
 }
 
-// A rank by score, and those that it may be.
-function rankColumn(of, title) {
+// A rank by score, and those that it may be; where there is none, why, if that can be said.
+function rankColumn(of, title, why = () => null) {
   const range = ({ low, high }) => (low === high ? "surely" : `${whole(low)} to ${whole(high)}`);
-  const cell = (rank) => {
-    if (!Number.isFinite(rank.value)) return ["–"];
+  const cell = (rank, p) => {
+    if (!Number.isFinite(rank.value)) return ["–", why(p)];
     const small = Number.isFinite(rank.low) ? range(rank) : " ";
     return [element("b", {}, whole(rank.value)), element("small", {}, small)];
   };
   const value = (p) => of(p).value;
-  return { key: "rank", label: "Rank", title, ascending: true, value, cell: (p) => cell(of(p)) };
+  return { key: "rank", label: "Rank", title, ascending: true, value, cell: (p) => cell(of(p), p) };
 }
 
 const RANKED = ", and the ranks that it may have: 95 % sets";
 
+// Environments in which a policy has no score, and so none over all.
+const unscored = (p) => shownFields().filter((f) => !state.board.counted(f, p).runs);
+
+// Why a policy has no rank over all environments.
+function noRank(p) {
+  const { board } = state;
+  const said = unscored(p).map((f) => {
+    const how = board.failure(f, p)?.status ?? "not played";
+    return `${how} in ${shortEnvironment(board.fields[f].env)}`;
+  });
+  if (!said.length) return null;
+  const short = said.length === 1 ? said[0] : `no score in ${said.length} of ${shownFields().length}`;
+  return element("small", { title: `No rank over all: ${said.join(", ")}` }, short);
+}
+
+// Environments with little to gain which numbers over all hold.
+const heldWithLittle = () =>
+  shownFields().map((f) => state.board.fields[f]).filter(({ little }) => little).map(({ env }) => shortEnvironment(env));
+
 function allEnvironments() {
   const { board, forecast } = state;
+  const held = heldWithLittle().join(", ");
+  const warning = held ? `It holds ${held}, where there is little to gain` : "";
   const over = board.aggregates.map((name, a) => {
     const [label, title] = AGGREGATES[name];
     const options = { lead: a === 0, ascending: name === "optimality_gap" };
@@ -89,8 +110,8 @@ function allEnvironments() {
       cell: (p) => scoreCell(f, p),
     };
   });
-  const rank = rankColumn((p) => board.overallRank(forecast, p), `Rank by mean score${RANKED}`);
-  return [...over, rank, ...each];
+  const rank = rankColumn((p) => board.overallRank(forecast, p), `Rank by mean score${RANKED}`, noRank);
+  return [...[...over, rank].map((column) => ({ ...column, warning })), ...each];
 }
 
 function oneEnvironment() {

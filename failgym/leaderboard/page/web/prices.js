@@ -7,6 +7,29 @@ function setUpPrices() {
   drawWhenChanged(section, render, ["forecast", "environment", "chosen", "theme"]);
 }
 
+const LINE = 8; // letters of a price in one line, so that five fit beside each other on a phone
+
+// A price in short lines, broken between words only: a factor stays with its sign.
+function inLines(price) {
+  const words = price.replaceAll("× ", "×\u00a0").split(" ");
+  const lines = [words.shift()];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length > LINE) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.map(plain).join("<br>");
+}
+
+// Ranks that an axis names, the first always; and its ends, the best on top.
+function rankAxis(ranks) {
+  const last = Math.max(1, ...ranks);
+  const step = [1, 2, 5, 10, 20, 50].find((each) => last / each <= 8) ?? 100;
+  const named = Array.from({ length: Math.floor(last / step) }, (_, at) => (at + 1) * step);
+  const room = Math.max(0.5, last / 20);
+  return { tickvals: [...new Set([1, ...named])], range: [last + room, 1 - room] };
+}
+
 function drawPrices(box, f) {
   const { board } = state;
   const { prices, priceRanks, readers, env } = board.fields[f];
@@ -29,7 +52,7 @@ function drawPrices(box, f) {
   draw(box, `${shortEnvironment(env)}: ranks at other prices`, lines, {
     height: 320,
     title: { text: none || `Rank in ${shortEnvironment(env)}`, font: { size: 14 }, x: 0.02, xanchor: "left" },
-    xaxis: axis("", { type: "category", fixedrange: true }),
-    yaxis: axis("rank by cost", { autorange: "reversed", rangemode: "normal", fixedrange: true }),
+    xaxis: axis("", { type: "category", fixedrange: true, tickangle: 0, tickvals: prices, ticktext: prices.map(inLines) }),
+    yaxis: axis("rank by cost", { ...rankAxis(lines.flatMap(({ y }) => y)), zeroline: false, fixedrange: true }),
   });
 }

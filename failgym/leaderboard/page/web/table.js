@@ -77,7 +77,7 @@ function searched(policy) {
 }
 
 function headRow(shown) {
-  const header = (key, label, title, ascending) => {
+  const header = (key, label, title, ascending, warning) => {
     const active = state.sort.key === key;
     const order = active ? (state.sort.descending ? "descending" : "ascending") : "none";
     const sort = () => {
@@ -85,12 +85,14 @@ function headRow(shown) {
       state.sort = { key, descending };
       changed("table");
     };
-    const button = element("button", { type: "button", title, onclick: sort, "data-key": key }, label);
+    const said = warning ? `${title}. ${warning}` : title;
+    const mark = warning ? element("sup", {}, MARK) : null;
+    const button = element("button", { type: "button", title: said, onclick: sort, "data-key": key }, label, mark);
     return element("th", { scope: "col", "aria-sort": order }, button);
   };
   const [name, ...rest] = [
     header("name", "Policy", "Name", true),
-    ...shown.map((each) => header(each.key, each.label, each.title, each.ascending)),
+    ...shown.map((each) => header(each.key, each.label, each.title, each.ascending, each.warning)),
   ];
   name.className = "name";
   return element("tr", {}, name, ...rest);
@@ -202,6 +204,15 @@ function leftOut() {
   return ` Without ${others.join(", ")}: not played with forecast "${kind}".`;
 }
 
+const OVER_ALL = "IQM, mean, median, gap and rank";
+
+// How many of the policies in view are not ranked over all.
+function unranked() {
+  const count = state.board.policies.map((_, p) => p).filter((p) => passes(p) && unscored(p).length).length;
+  if (!count) return "";
+  return ` ${whole(count)} ${count === 1 ? "policy has" : "policies have"} no rank: below the dash stands why.`;
+}
+
 function meaning() {
   const { fields } = state.board;
   const shown = fieldsInView().map((f) => fields[f]);
@@ -210,16 +221,17 @@ function meaning() {
   const nothing = without.map((field) => `${shortEnvironment(field.env)}: ${field.nothing}. `).join("");
   const marked = shown.filter(({ little }) => little);
   const little = marked.map((field) => `${MARK} ${shortEnvironment(field.env)}: ${field.little}. `).join("");
+  const held = state.environment || !marked.length ? "" : `${MARK} ${OVER_ALL} hold ${heldWithLittle().join(", ")}, too. `;
   const few = shown.some((field) => field.block_traces.length < FEW)
     ? ` An interval of fewer than ${FEW} units says little: their number is behind it.`
     : "";
   const none = `${state.environment} has no such forecasts. `;
   const all =
-    `IQM, mean, median, gap and rank are over ${view.length} environments (${view.join(", ")}), ` +
-    `of policies that were played in each.${leftOut()} `;
+    `${OVER_ALL} are over ${view.length} environments (${view.join(", ")}), ` +
+    `of policies that have a score in each.${leftOut()}${unranked()} `;
   const start = state.environment ? (shown.length ? "" : none) : all;
   return (
-    `${state.opened}${start}${nothing}${little}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
+    `${state.opened}${start}${nothing}${little}${held}A score is 100 (replay − policy) / (replay − bound), a ratio of sums of costs over slices: ` +
     "0 is doing nothing, 100 the bound of a clairvoyant. Below: 95 % bootstrap intervals over " +
     "traces, then units (blocks of jobs that follow each other, wherever their tasks lie; of " +
     "neighbouring slices where tasks share machines) and training runs, which end at 100. One trace " +
