@@ -198,6 +198,6 @@ def _kind(path: Path) -> str:
 
 def _array(content: Any, name: str) -> npt.NDArray[Any]:
     kind: str = content.get_slice(name).get_dtype()
-    if kind not in ("F16", "F32", "F64", "I32", "U8"):
+    if kind not in ("F16", "F32", "F64", "I32", "U16", "U8"):
         raise ValueError(f"weights: {name} is {kind}, expected F32")
     return np.array(content.get_tensor(name))
