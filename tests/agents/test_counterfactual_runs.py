@@ -21,6 +21,7 @@ from failgym.agents.counterfactual.situations import fields_shown, scenarios_of
 from failgym.agents.counterfactual.visits import visited
 from failgym.agents.ensembles.forest import Forest
 from failgym.agents.ensembles.stored import stored_arrays, stored_ensemble
+from failgym.agents.files.writing import save_anew
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
 from failgym.sim.shared.fields import INDEX, MASK
@@ -392,6 +393,22 @@ def test_a_damaged_file_is_refused_in_a_line(
         load_agent(damaged)
     assert str(raised.value).startswith(str(damaged))
     assert "\n" not in str(raised.value)
+
+
+def test_an_older_file_is_written_anew_as_training_would_now(tmp_path: Path, file: Path) -> None:
+    from safetensors import safe_open
+
+    agent: Any = load_agent(file)
+    whole = {f"forest.{n}": array for n, array in agent.network.ensemble._asdict().items()}
+    opened: Any = safe_open
+    with opened(file, framework="np") as content:
+        save_file(whole, older := tmp_path / "older.safetensors", content.metadata())
+    assert load_agent(older).digest == agent.digest
+    assert older.read_bytes() != file.read_bytes()
+    save_anew(older, older)
+    assert older.read_bytes() == file.read_bytes()
+    with pytest.raises(ValueError, match="expected a name that ends in"):
+        save_anew(older, tmp_path / "older.zip")
 
 
 def test_every_number_that_decides_is_in_the_digest(tmp_path: Path, file: Path) -> None:
