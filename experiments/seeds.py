@@ -141,7 +141,11 @@ def _as_runs(anchors: pd.DataFrame, costs: pd.DataFrame) -> Runs:
 def cells(row: Mapping[str, Any], mark: str = "") -> list[str]:
     """What a table says of a learner: `COLUMNS`; names stand between two ``mark``."""
     scores: Mapping[str, float | None] = row["scores"]
-    known = [score for score in scores.values() if score is not None and not math.isnan(score)]
+    known = [
+        round(score, 1) + 0.0  # never -0.0
+        for score in scores.values()
+        if score is not None and not math.isnan(score)
+    ]
     env, learner, rule = (f"{mark}{row[name]}{mark}" for name in ("env", "learner", "rule"))
     return [
         *(env, row["forecast"], learner, f"{row['traces']}", f"{len(scores)}"),

@@ -85,6 +85,7 @@ def test_the_mean_of_seeds_is_held_against_the_best_rule_there(tmp_path: Path) -
     table = seeds([ppo, other]).splitlines()
     assert table[2].startswith("| `failgym/Cloning-v1` | none | `ppo` | 2 | 2 | 62.5 [")
     assert "| 50.0 to 75.0 | `good` 50.0 [" in table[2]
+    assert "| 0.0 to 0.0 |" in seeds([{**ppo, "scores": {"0": -0.01, "1": 0.04}}])
     assert note([ppo, other]) == ""
 
 
