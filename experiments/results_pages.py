@@ -14,6 +14,8 @@
     python -m experiments.results_pages --worst worst.json
     python -m experiments.same_traces LITE --policy generalist --json generalist.json
     python -m experiments.results_pages --generalist generalist.json
+    python -m experiments.seeds LITE --json seeds.json
+    python -m experiments.results_pages --seeds seeds.json
     python -m experiments.agents_elsewhere --env ID --json elsewhere.json
     python -m experiments.results_pages --elsewhere elsewhere.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
@@ -87,7 +89,7 @@ from experiments.leaderboard_tables import (
 )
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
-from experiments.result_tables.agents import agents, same_traces, worst
+from experiments.result_tables.agents import agents, same_traces, seeds, worst
 from experiments.result_tables.assessments import advice, assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
@@ -143,6 +145,7 @@ PAGES = {
     "generalisation": "docs/results/generalisation.md",
     "worst": "docs/results/agents.md",
     "generalist": "docs/results/agents.md",
+    "seeds": "docs/results/agents.md",
     "elsewhere": "docs/results/agents.md",
     "machines": "docs/many_machines.md",
     "rllib": "docs/contrib.md",
@@ -182,6 +185,7 @@ def main(
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     worst_file: Annotated[Path | None, typer.Option("--worst", **FILE)] = None,
     generalist_file: Annotated[Path | None, typer.Option("--generalist", **FILE)] = None,
+    seeds_file: Annotated[Path | None, typer.Option("--seeds", **FILE)] = None,
     elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
@@ -218,6 +222,7 @@ def main(
         ("agents", agents_file, agents),
         ("worst", worst_file, worst),
         ("generalist", generalist_file, same_traces),
+        ("seeds", seeds_file, seeds),
         ("elsewhere", elsewhere_file, agents),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),

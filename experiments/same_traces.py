@@ -13,6 +13,7 @@ rule is paired, and its 95 % interval resamples traces. Of fewer than ten traces
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,14 +27,14 @@ from failgym.cli.output import JsonFile, print_table
 from failgym.evaluation.scoring import Score, score
 from failgym.vocabulary import TERMS
 
-__all__ = ["beside", "read"]
+__all__ = ["PUBLISHED", "beside", "best_of", "costs_of", "on_traces", "read"]
 
 PUBLISHED = Path("experiments/measured/v2")
 COLUMNS = ["cost", "replay_cost", "bound_cost"]
 
 
 def read(folder: Path) -> pd.DataFrame:
-    """Costs of each policy on each trace of a submission.
+    """Costs of each policy on each trace of a submission; infinite where it failed.
 
     Raises:
         ValueError: naming the folder, if it holds no results.
@@ -42,7 +43,7 @@ def read(folder: Path) -> pd.DataFrame:
     if not file.is_file():
         raise ValueError(f"{folder}: expected a submission, with results.parquet")
     rows = pd.read_parquet(file)
-    rows["cost"] = rows[[*TERMS]].sum(axis=1)
+    rows["cost"] = rows[[*TERMS]].sum(axis=1, skipna=False).fillna(math.inf)
     rows["agent"] = rows["training_seed"].notna()
     keys = ["env", "forecast", "policy", "agent", "training_seed", "seed"]
     return rows.groupby(keys, sort=False, as_index=False, dropna=False)[COLUMNS].sum()
@@ -67,15 +68,11 @@ def beside(lite: pd.DataFrame, published: pd.DataFrame, policy: str) -> list[dic
     for env, forecast in cells:
         mine = own[own["env"].eq(env) & own["forecast"].eq(forecast)]
         mine = mine.set_index("seed").sort_index()
-        here = published["env"].eq(env) & published["forecast"].eq(forecast)
-        others = published[here & published["seed"].isin(mine.index)]
-        replayed = others.groupby("seed")["replay_cost"].first()
-        if not np.allclose(replayed.reindex(mine.index, fill_value=np.nan), mine["replay_cost"]):
-            raise ValueError(
-                f"{env}, forecast {forecast}: expected the traces of the published run"
-            )
-        rules = _costs(others[~others["agent"]])
-        best = min(rules, key=lambda name: float(rules[name].sum()))
+        if not np.isfinite(mine["cost"]).all():
+            raise ValueError(f"{policy}: {env}, forecast {forecast}: expected no failed episode")
+        others = on_traces(published, env, forecast, mine["replay_cost"])
+        rules = costs_of(others[~others["agent"]])
+        best = best_of(rules)
         found.append(
             {
                 "env": f"failgym/{env}",
@@ -88,14 +85,41 @@ def beside(lite: pd.DataFrame, published: pd.DataFrame, policy: str) -> list[dic
                 "above": list(_above(mine, rules[best])),
                 "agents": {
                     name: list(_score(mine, cost))
-                    for name, cost in _costs(others[others["agent"]]).items()
+                    for name, cost in costs_of(others[others["agent"]]).items()
                 },
             }
         )
     return found
 
 
-def _costs(rows: pd.DataFrame) -> dict[str, pd.Series]:
+def on_traces(
+    published: pd.DataFrame, env: str, forecast: str, replay_cost: pd.Series
+) -> pd.DataFrame:
+    """What the published run has on some traces of an environment.
+
+    Args:
+        published: as `read` gives it.
+        env: without ``failgym/``.
+        forecast: its kind.
+        replay_cost: of each trace, by its seed.
+
+    Raises:
+        ValueError: if a trace is not there, or replay costs something else on it.
+    """
+    here = published["env"].eq(env) & published["forecast"].eq(forecast)
+    others = published[here & published["seed"].isin(replay_cost.index)]
+    replayed = others.groupby("seed")["replay_cost"].first()
+    if not np.allclose(replayed.reindex(replay_cost.index, fill_value=np.nan), replay_cost):
+        raise ValueError(f"{env}, forecast {forecast}: expected the traces of the published run")
+    return others
+
+
+def best_of(rules: dict[str, pd.Series]) -> str:
+    """The policy that costs least."""
+    return min(rules, key=lambda name: float(rules[name].sum()))
+
+
+def costs_of(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """Of each policy that has played all traces: its cost on each, the mean of training runs."""
     costs = rows.pivot_table("cost", "seed", "policy", "mean").dropna(axis=1)
     return {str(name): costs[name] for name in costs}

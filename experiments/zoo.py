@@ -3,6 +3,7 @@
     python -m experiments.zoo [--env ID ...] [--algo maskable_ppo] [--seeds 1] [--runs DIR]
         [--threads 1]
     python -m experiments.zoo --generalist
+    python -m experiments.zoo --anew FILE ... [--without-critic]
 
 For each environment and seed it does what this command does, and keeps the best agent (where it is
 scored but once, the last):
@@ -14,19 +15,26 @@ says of scores on the way; those of ``counterfactual`` are scored at the end. Th
 agent of all environments, is in ``agents/zoo/generalist/``. A run that was
 interrupted goes on; a finished one is only copied. The commands stand in the policy files too. How
 good the agents are says `experiments.agents_and_rules`.
+
+With ``--anew`` nothing is trained: policy files of an older layout are written in that of now, in
+their places. The agents decide as before and say the same of themselves; the SHA-256 of the files
+changes. ``--without-critic`` leaves out value functions, which only training needs.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from experiments.reproduction.command import refusing
 from failgym.agents.algorithms.settings_files import settings_for
 from failgym.agents.counterfactual.train import steps_of_run
+from failgym.agents.files.writing import save_anew
 from failgym.agents.training.result import TrainingResult
 from failgym.agents.training.train import train
 from failgym.agents.training.training_settings import TrainingSettings
@@ -129,6 +137,14 @@ def kept(env: str, seed: int, runs: Path, threads: int, algorithm: Algorithm) ->
         print_line(verdict.text)
 
 
+def written_anew(files: Sequence[Path], critic: bool) -> None:
+    """Write policy files in the layout of now, in their places, and say what it saves."""
+    for file in files:
+        before = file.stat().st_size
+        save_anew(file, file, critic=critic)
+        print_line(f"{file}: {before:,} bytes, now {file.stat().st_size:,}")
+
+
 def main(
     env: Annotated[
         list[str] | None, typer.Option("--env", metavar="ID", help="Repeatable; all by default.")
@@ -139,8 +155,21 @@ def main(
     threads: Annotated[int, typer.Option(help="As for failgym train.")] = 1,
     algo: Annotated[Algorithm, typer.Option(help="What they are trained with.")] = ALGORITHM,
     generalist: Annotated[bool, typer.Option("--generalist", help="The one of all.")] = False,
+    anew: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True, dir_okay=False, metavar="FILE", help="Write it in the layout of now."
+        ),
+    ] = None,
+    without_critic: Annotated[
+        bool, typer.Option("--without-critic", help="With --anew: without the value function.")
+    ] = False,
 ) -> None:
     """Train the agents of every environment, or the one of all of them."""
+    if anew:
+        with refusing(ValueError):
+            written_anew(anew, not without_critic)
+        return
     places = [GENERALIST] if generalist else [resolve(name).name for name in env or SCENARIOS]
     for place in places:
         for seed in range(first, first + seeds):

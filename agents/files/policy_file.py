@@ -33,7 +33,16 @@ from failgym.agents.networks.architectures import (
 )
 from failgym.agents.networks.sizes import Network
 
-__all__ = ["KEY", "MEAN", "SUFFIX", "VARIANCE", "Arrays", "load_agent", "read_manifest"]
+__all__ = [
+    "KEY",
+    "MEAN",
+    "SUFFIX",
+    "VARIANCE",
+    "Arrays",
+    "load_agent",
+    "read_content",
+    "read_manifest",
+]
 
 SUFFIX = ".safetensors"
 """How the name of a policy file ends."""
@@ -70,7 +79,7 @@ def load_agent(path: str | Path, *, anywhere: bool = False) -> TrainedPolicy:
     """
     path = Path(path)
     try:
-        text, arrays = _read(path)
+        text, arrays = read_content(path)
         return _agent(parse_manifest(text), arrays, anywhere)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
@@ -158,8 +167,13 @@ def _stored_moments(scaling: Scaling | None, arrays: Arrays, fields: int) -> Mom
     return Moments(arrays.pop(MEAN), arrays.pop(VARIANCE), scaling.epsilon, scaling.clip)
 
 
-def _read(path: Path) -> tuple[str, Arrays]:
-    """The manifest's text and the arrays of a file. Raises ValueError."""
+def read_content(path: Path) -> tuple[str, Arrays]:
+    """The manifest's text and the arrays of a file, neither of which is checked.
+
+    Raises:
+        ValueError: in one line that does not name the file: no such file, no safetensors, or an
+            array of another type.
+    """
     _check_size(path)
     opened: Any = safe_open
     try:
@@ -198,6 +212,6 @@ def _kind(path: Path) -> str:
 
 def _array(content: Any, name: str) -> npt.NDArray[Any]:
     kind: str = content.get_slice(name).get_dtype()
-    if kind not in ("F16", "F32", "F64", "I32", "U8"):
+    if kind not in ("F16", "F32", "F64", "I32", "U16", "U8"):
         raise ValueError(f"weights: {name} is {kind}, expected F32")
     return np.array(content.get_tensor(name))

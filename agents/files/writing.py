@@ -24,7 +24,15 @@ from failgym.agents.files.manifest import (
     actions,
     observation_fields,
 )
-from failgym.agents.files.policy_file import KEY, MEAN, SUFFIX, VARIANCE, Arrays
+from failgym.agents.files.policy_file import (
+    KEY,
+    MEAN,
+    SUFFIX,
+    VARIANCE,
+    Arrays,
+    load_agent,
+    read_content,
+)
 from failgym.agents.files.trained_policy import Moments
 from failgym.agents.networks.architectures import (
     ARCHITECTURES,
@@ -45,7 +53,7 @@ from failgym.worlds.source import whole_trace
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-__all__ = ["save_ensemble", "save_policy", "save_weights"]
+__all__ = ["save_anew", "save_ensemble", "save_policy", "save_weights"]
 
 LEARNED_BY = {"Forest": "xgboost-cpu", "Perceptrons": "torch"}
 """The library that learns an ensemble, whose version its file records."""
@@ -222,6 +230,31 @@ def save_ensemble(
     )
 
 
+def save_anew(source: str | Path, path: str | Path, *, critic: bool = True) -> None:
+    """Write the agent of a policy file in the layout of now, whole or not at all.
+
+    It decides as before, has the same `digest`, and says the same of itself to the letter.
+
+    Args:
+        source: the file, which may be ``path``.
+        path: the new one, `NAME.safetensors`.
+        critic: keep the value function, if it is there; a manifest without says so.
+
+    Raises:
+        ValueError: as `load_agent` does, or for another suffix.
+        OSError: if the file cannot be written.
+    """
+    agent = load_agent(source)
+    text, arrays = read_content(Path(source))
+    if isinstance(agent.network, Decider):
+        arrays = stored_arrays(agent.network.ensemble)
+    elif agent.manifest.critic and not critic:
+        kept = {*kept_weights(agent.network, critic=False), MEAN, VARIANCE}
+        arrays = {name: array for name, array in arrays.items() if name in kept}
+        text = agent.manifest.model_copy(update={"critic": False}).model_dump_json()
+    _write_content(_named(path), arrays, text)
+
+
 def _write(
     path: str | Path, arrays: Arrays, moments: Moments | None, env: str | Scenario, **stated: Any
 ) -> None:
@@ -230,9 +263,7 @@ def _write(
     Raises:
         ValueError: for another suffix, or values that are none of a manifest's.
     """
-    path, scenario = Path(path), resolve(env)
-    if path.suffix != SUFFIX:
-        raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
+    path, scenario = _named(path), resolve(env)
     manifest = Manifest(
         environment=Environment.of(scenario),
         scaling=moments and Scaling(epsilon=moments.epsilon, clip=moments.clip),
@@ -242,8 +273,20 @@ def _write(
     )
     if moments is not None:
         arrays = {**arrays, MEAN: moments.mean, VARIANCE: moments.variance}
+    _write_content(path, arrays, manifest.model_dump_json())
+
+
+def _named(path: str | Path) -> Path:
+    """The path of a policy file. Raises ValueError for another suffix."""
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise ValueError(f"{path}: expected a name that ends in {SUFFIX}")
+    return path
+
+
+def _write_content(path: Path, arrays: Arrays, manifest: str) -> None:
     with replacing(path) as partial:
-        partial.write_bytes(save(arrays, {KEY: manifest.model_dump_json()}))
+        partial.write_bytes(save(arrays, {KEY: manifest}))
 
 
 def _versions(libraries: Iterable[str]) -> dict[str, str]:

@@ -7,10 +7,11 @@ from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, shown
+from experiments.seeds import COLUMNS, cells
 from experiments.worst_cases import REPLAY
 from failgym.envs import SCENARIOS
 
-__all__ = ["agents", "same_traces", "worst"]
+__all__ = ["agents", "same_traces", "seeds", "worst"]
 
 LEAST_RULES = 2
 """Beside the agents of an environment."""
@@ -19,7 +20,7 @@ LEAST_RULES = 2
 def agents(rows: Sequence[dict[str, Any]]) -> str:
     """Agents beside the best rule, as `experiments.agents_and_rules` wrote them."""
     columns = ["", "judged on", "slices", "trained by", "agents", "best rule", "agents above it"]
-    cells = [
+    lines = [
         [
             f"`failgym/{row['env']}`",
             f"{row['place']}",
@@ -32,13 +33,13 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows
         if shown(row["env"])
     ]
-    return "\n".join(table(columns, cells))
+    return "\n".join(table(columns, lines))
 
 
 def same_traces(rows: Sequence[dict[str, Any]]) -> str:
     """A policy beside the published run, as `experiments.same_traces` wrote it."""
     columns = ["", "forecast", "traces", "generalist", "best rule", "above it", "other agents"]
-    cells = [
+    lines = [
         [
             *(f"`{row['env']}`", row["forecast"], f"{row['traces']}", estimate(row["score"])),
             f"`{row['rule']}` {estimate(row['rule_score'])}",
@@ -47,7 +48,12 @@ def same_traces(rows: Sequence[dict[str, Any]]) -> str:
         ]
         for row in rows
     ]
-    return "\n".join(table(columns, cells))
+    return "\n".join(table(columns, lines))
+
+
+def seeds(rows: Sequence[dict[str, Any]]) -> str:
+    """Training runs of learners beside the best rule, as `experiments.seeds` wrote them."""
+    return "\n".join(table(COLUMNS, [cells(row, mark="`") for row in rows]))
 
 
 def worst(content: dict[str, Any]) -> str:
@@ -57,7 +63,7 @@ def worst(content: dict[str, Any]) -> str:
     table stands of how many traces, slices and jobs they are the worst.
     """
     columns = ["", "policy", "score", "worst slice", "worst job", "losing jobs", "worst trace"]
-    cells: list[list[str]] = []
+    found: list[list[str]] = []
     counts: list[str] = []
     for env in (env for env in SCENARIOS if env in content):
         rows: list[dict[str, Any]] = content[env]["rows"]
@@ -70,7 +76,7 @@ def worst(content: dict[str, Any]) -> str:
         kept = [*trained, *rules[: max(len(trained), LEAST_RULES)], *nothing]
         for row in sorted(kept, key=lambda one: -one["score"]):
             name = f"**`{row['policy']}`**" if row["agent"] else f"`{row['policy']}`"
-            cells.append(
+            found.append(
                 [
                     *(f"`failgym/{env}`", name, f"{row['score']:.1f}", f"{row['slice']:.2f}"),
                     *(
@@ -81,7 +87,7 @@ def worst(content: dict[str, Any]) -> str:
                     *(f"{row['false_kills']:.2f}", _shown(row["in_a_job"], 0)),
                 ]
             )
-    lines = table([*columns, "false kills of 1,000", "most in a job"], cells)
+    lines = table([*columns, "false kills of 1,000", "most in a job"], found)
     return "\n".join([*lines, "", *counts])
 
 

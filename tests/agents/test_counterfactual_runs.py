@@ -19,6 +19,9 @@ from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.situations import fields_shown, scenarios_of
 from failgym.agents.counterfactual.visits import visited
+from failgym.agents.ensembles.forest import Forest
+from failgym.agents.ensembles.stored import stored_arrays, stored_ensemble
+from failgym.agents.files.writing import save_anew
 from failgym.baselines import REGISTRY
 from failgym.envs import resolve
 from failgym.sim.shared.fields import INDEX, MASK
@@ -347,8 +350,15 @@ def changed(name: str, change: Callable[[Any], Any]) -> Change:
     return lambda arrays: {**arrays, name: change(arrays.get(name))}
 
 
-def each(change: Callable[[Any], Any]) -> Change:
-    return lambda arrays: {key: change(value) for key, value in arrays.items()}
+def trees(change: Callable[[Any], Any]) -> Change:
+    """Of all arrays that trees are in memory."""
+
+    def changed_trees(arrays: Arrays) -> Arrays:
+        forest = stored_ensemble("Forest", arrays)
+        assert isinstance(forest, Forest)
+        return dict(stored_arrays(Forest(*map(change, forest))))
+
+    return changed_trees
 
 
 @pytest.mark.parametrize(
@@ -360,9 +370,12 @@ def each(change: Callable[[Any], Any]) -> Change:
         (changed("forest.fields", lambda a: a.astype(np.int32) + 500), "expected columns 0 to"),
         (changed("forest.leaves", lambda a: a.astype(np.uint8)), "expected float16 or float32"),
         (changed("forest.leaves", lambda a: a * np.nan), "leaves: expected numbers up to"),
-        (each(lambda a: np.concatenate([a, a])), "rounds: the manifest says 1, the arrays hold 2"),
-        (each(lambda a: a[:, :1]), "models: the manifest says 5, the arrays hold 1"),
-        (each(lambda a: a[:, :, :3] if a.ndim > 2 else a), "trees: the manifest says 8"),
+        (trees(lambda a: np.concatenate([a, a])), "rounds: the manifest says 1, the arrays hold 2"),
+        (trees(lambda a: a[:, :1]), "models: the manifest says 5, the arrays hold 1"),
+        (trees(lambda a: a[:, :, :3] if a.ndim > 2 else a), "trees: the manifest says 8"),
+        (changed("forest.thresholds", lambda a: a + np.int32(500)), "expected numbers of"),
+        (changed("forest.cuts", lambda a: a * np.nan), "thresholds: expected numbers"),
+        (changed("forest.asks", lambda a: a[:-1]), "asks: expected"),
     ],
 )
 def test_a_damaged_file_is_refused_in_a_line(
@@ -380,6 +393,22 @@ def test_a_damaged_file_is_refused_in_a_line(
         load_agent(damaged)
     assert str(raised.value).startswith(str(damaged))
     assert "\n" not in str(raised.value)
+
+
+def test_an_older_file_is_written_anew_as_training_would_now(tmp_path: Path, file: Path) -> None:
+    from safetensors import safe_open
+
+    agent: Any = load_agent(file)
+    whole = {f"forest.{n}": array for n, array in agent.network.ensemble._asdict().items()}
+    opened: Any = safe_open
+    with opened(file, framework="np") as content:
+        save_file(whole, older := tmp_path / "older.safetensors", content.metadata())
+    assert load_agent(older).digest == agent.digest
+    assert older.read_bytes() != file.read_bytes()
+    save_anew(older, older)
+    assert older.read_bytes() == file.read_bytes()
+    with pytest.raises(ValueError, match="expected a name that ends in"):
+        save_anew(older, tmp_path / "older.zip")
 
 
 def test_every_number_that_decides_is_in_the_digest(tmp_path: Path, file: Path) -> None:

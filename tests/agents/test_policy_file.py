@@ -26,7 +26,7 @@ import failgym
 from failgym.agents.environments.vec_env import BatchedVecEnv, make_sb3_env
 from failgym.agents.files.policy_file import load_agent
 from failgym.agents.files.trained_policy import Moments, TrainedPolicy
-from failgym.agents.files.writing import save_policy, save_weights
+from failgym.agents.files.writing import save_anew, save_policy, save_weights
 from failgym.agents.networks.architectures import ARCHITECTURES, describe, kept_weights
 from failgym.cli import run
 from failgym.envs import FIELDS, resolve
@@ -129,6 +129,27 @@ def test_it_answers_as_the_model_did(
     expected = answers(model, seen, masked)
     same(answers(agent, seen, masked), expected)
     assert len(np.unique(np.concatenate([actions for actions, _ in expected]))) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_is_written_anew_with_or_without_its_value_function(
+    kind: str, env: BatchedVecEnv, tmp_path: Path
+) -> None:
+    algorithm, options = KINDS[kind]
+    model = made(algorithm, env, **options)
+    model.normalize = VecNormalize(env, norm_reward=False)
+    model.get_vec_normalize_env = lambda: model.normalize
+    first, actor, again = (tmp_path / f"{name}.safetensors" for name in ("1", "2", "3"))
+    save_policy(model, first, env=SCENARIO, command="failgym train")
+    save_policy(model, actor, env=SCENARIO, command="failgym train", critic=False)
+    assert load_agent(first).moments is not None
+    save_anew(first, again)
+    assert again.read_bytes() == first.read_bytes()
+    save_anew(first, again, critic=False)
+    assert again.read_bytes() == actor.read_bytes()
+    assert load_agent(again).digest == load_agent(first).digest
+    save_anew(actor, again)  # what is not there cannot be kept
+    assert again.read_bytes() == actor.read_bytes()
 
 
 @pytest.mark.parametrize("algorithm", MODELS)

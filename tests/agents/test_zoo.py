@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the agents extra")
 pytest.importorskip("sb3_contrib", reason="needs the agents extra")
 
-from experiments.zoo import ALGORITHM, ASKED_FOR, GENERALIST, command
+from experiments.zoo import ALGORITHM, ASKED_FOR, GENERALIST, command, main
 from failgym.agents import load_agent
 from failgym.agents.algorithms.settings_files import settings_for, settings_of
 from failgym.agents.counterfactual.train import LEARNER
@@ -84,3 +85,19 @@ def test_they_decide(env: str) -> None:
     anchors = Anchors.of(scenario, episodes=2)
     for file in (file for file in FILES if file.parent.name in (env, GENERALIST)):
         assert np.isfinite(anchors.run(load_agent(file)).costs).all()
+
+
+def test_files_are_written_anew_in_their_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ZOO / "GracePeriod-v1"
+    files = [tmp_path / f"{name}-0.safetensors" for name in (ALGORITHM, "counterfactual")]
+    for file in files:
+        shutil.copyfile(place / file.name, file)
+    main(anew=files, without_critic=True)
+    for file, told in zip(files, capsys.readouterr().out.splitlines(), strict=True):
+        before, now = load_agent(place / file.name), load_agent(file)
+        assert now.digest == before.digest
+        assert now.manifest == before.manifest.model_copy(update={"critic": False})
+        assert f"now {file.stat().st_size:,}" in told
+        assert file.stat().st_size < (place / file.name).stat().st_size

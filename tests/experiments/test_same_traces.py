@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 
 from experiments.measured_worlds import world_of
 from experiments.result_tables.agents import same_traces
 from experiments.same_traces import beside, read
-from failgym.vocabulary import TERMS
-
-REPLAYED = {1: 100.0, 2: 60.0, 3: 80.0}
-BOUND = 20.0
-
-
-def rows(policy: str, costs: dict[int, list[float]], training_seed: float = float("nan")) -> Any:
-    """A row for each slice of each trace; a trace costs replay and the bound as much as said."""
-    found: list[dict[str, Any]] = []
-    for seed, parts in costs.items():
-        for cost in parts:
-            share = 1.0 / len(parts)
-            terms = dict.fromkeys(TERMS, 0.0) | {TERMS[0]: cost / 4.0, TERMS[-1]: 3.0 * cost / 4.0}
-            found.append(
-                {
-                    **{"policy": policy, "env": "Cloning-v1", "forecast": "none", "seed": seed},
-                    **{"training_seed": training_seed, **terms},
-                    **{"replay_cost": share * REPLAYED[seed], "bound_cost": share * BOUND},
-                }
-            )
-    return pd.DataFrame(found)
-
-
-def written(folder: Path, *parts: Any) -> Path:
-    folder.mkdir()
-    pd.concat(parts).to_parquet(folder / "results.parquet")
-    return folder
+from tests.experiments.runs_on_traces import BOUND, REPLAYED, rows, written
 
 
 @pytest.fixture
@@ -48,6 +20,7 @@ def published(tmp_path: Path) -> Path:
         rows("good", {1: [50.0], 2: [50.0], 3: [500.0]}),  # the best, but on the third trace
         rows("fair", {1: [70.0], 2: [55.0], 3: [20.0]}),
         rows("half", {1: [1.0]}),  # has not played them all
+        rows("fails", {1: [1.0], 2: [float("nan")], 3: [1.0]}),
         rows("agent", {1: [40.0], 2: [40.0], 3: [40.0]}, training_seed=0.0),
         rows("agent", {1: [60.0], 2: [40.0], 3: [40.0]}, training_seed=1.0),
     )
@@ -82,3 +55,13 @@ def test_other_traces_are_refused(tmp_path: Path, published: Path) -> None:
         beside(read(published), read(published), "who")
     with pytest.raises(ValueError, match="expected a submission"):
         read(tmp_path)
+
+
+def test_who_failed_has_not_played_for_nothing(tmp_path: Path, published: Path) -> None:
+    others = read(published)
+    fails = others[others["policy"].eq("fails")].set_index("seed")["cost"]
+    assert fails.to_dict() == {1: 1.0, 2: float("inf"), 3: 1.0}
+    failed = rows("mine", {1: [20.0, float("nan")], 2: [40.0]})
+    lite = written(tmp_path / "failed", failed)
+    with pytest.raises(ValueError, match="mine: Cloning-v1, forecast none: expected no failed"):
+        beside(read(lite), others, "mine")
