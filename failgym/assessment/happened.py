@@ -137,6 +137,8 @@ class Happened:
     """share of all attempts that failed or were evicted which lies in the hour with most of them"""
     silent: tuple[str, ...]
     """what the record cannot say, and what follows, a sentence each"""
+    dropped: int = 0
+    """rows of the log that an import could not use"""
 
     @property
     def hours(self) -> float:
@@ -219,6 +221,7 @@ def happened(trace: Trace) -> Happened:
         periods=count.periods(PERIODS[period]),
         burst=count.burst(),
         silent=tuple(_silent(trace)),
+        dropped=sum(trace.meta.dropped.values()),
     )
 
 

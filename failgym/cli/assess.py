@@ -297,7 +297,8 @@ def _candidates(specs: list[str]) -> dict[str, Candidate]:
         elif Path(spec).is_dir():
             more = _of_folder(Path(spec))
         else:
-            more = {spec: Candidate(load_policy(spec), "given", _key(spec))}
+            words = (PUBLISHED, ALL_BASELINES, TUNED, LEARNED)
+            more = {spec: Candidate(load_policy(spec, words), "given", _key(spec))}
         for name, one in more.items():
             if name in found and (one.key is None or found[name].key != one.key):
                 raise _same_name(spec, name)
@@ -472,7 +473,8 @@ def _print(found: Assessment) -> None:
 
     what, advice = found.happened, found.advice
     assert advice is not None
-    print_line(f"{found.trace}: {what.size}, {what.length}")
+    dropped = f"; {what.dropped:,} rows of the log were dropped" if what.dropped else ""
+    print_line(f"{found.trace}: {what.size}, {what.length}{dropped}")
     share = what.wasted_share
     of_known = "" if math.isnan(share) else f" ({100 * share:.1f} % of what is known)"
     print_line(

@@ -36,6 +36,8 @@ class JsonFile:
 
     path: Path | None
     streams: bool = False
+    named: Path | None = None
+    """as it was typed"""
 
     @classmethod
     def at(cls, path: Path | None, option: str = "--json") -> JsonFile:
@@ -57,7 +59,7 @@ class JsonFile:
             raise ValueError(f"{option} {path}: the folder {folder} cannot be written to")
         if any(holds_trace(above) for above in target.parents):
             raise ValueError(f"{option} {path}: lies in the folder of a saved trace: not written")
-        return cls(target)
+        return cls(target, named=path)
 
     def write(self, content: Any) -> None:
         """Write to a temporary name beside the file and rename. Raises OSError."""
@@ -75,7 +77,7 @@ class JsonFile:
             return
         with replacing(self.path) as partial, partial.open("w", encoding="utf-8") as file:
             file.write(text)
-        print_line(f"written to {self.path}")
+        print_line(f"written to {self.named or self.path}")
 
     @contextlib.contextmanager
     def whole(self) -> Generator[Path]:
@@ -83,7 +85,7 @@ class JsonFile:
         assert self.path is not None, "there is no file to write"
         with replacing(self.path) as partial:
             yield partial
-        print_line(f"written to {self.path}")
+        print_line(f"written to {self.named or self.path}")
 
 
 def _status(path: Path, option: str) -> os.stat_result | None:

@@ -32,8 +32,12 @@ _NO_POLICIES = ("clairvoyant", "bound", "oracle")
 """Rows of tables that know how every attempt ends."""
 
 
-def load_policy(spec: str) -> Policy:
+def load_policy(spec: str, words: Sequence[str] = (ALL_BASELINES,)) -> Policy:
     """The policy that a SPEC describes.
+
+    Args:
+        spec: as typed.
+        words: what the command takes besides policies, which a mistyped SPEC may have meant.
 
     Raises:
         ValueError: in one line, for a malformed SPEC, an unknown baseline, field or value (naming
@@ -68,7 +72,7 @@ def load_policy(spec: str) -> Policy:
         raise ValueError(
             f"policy {spec!r}: expected module:Class without .py, such as {module}:{_class(parts)}"
         )
-    names = (ALL_BASELINES, *REGISTRY, *others)
+    names = (*words, *REGISTRY, *others)
     mistyped = nearest(head, names) is not None
     if head.endswith(".zip") or os.sep in head or (os.path.isfile(head) and not mistyped):
         raise ValueError(

@@ -333,6 +333,30 @@ def test_parts_of_a_short_log_add_up(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert invoke(*arguments) == 0
     said = capsys.readouterr().out
     assert "machine-time: 1.6 h, of which 1.4 useful, 0.16 wasted (9.9 % of what is known)" in said
+    assert "were dropped" not in said
+
+
+def test_rows_that_were_dropped_are_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = "2024-05-01T01:00:00,2024-05-01T01:30:00,2024-05-01T02:00:00,finished"
+    rows = ["job,submit,start,end,outcome", f"1,{row}", f"2,{row}", "3,,,,failed", "4,,,,failed"]
+    (tmp_path / "jobs.csv").write_text("\n".join(rows) + "\n")
+    options = ("--format", "table", "jobs.csv", "--quick", "--out", "report")
+    assert invoke("assess", *options) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"2 jobs, .*; 2 rows of the log were dropped\n", said)
+    assert "written to report/report.json" in said  # as it was typed
+
+
+def test_a_mistyped_word_of_policies(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report"
+    for typed, meant in (("tunde", "tuned"), ("learn", "learned"), ("publish", "published")):
+        assert invoke("assess", record, "--policies", typed, "--out", out) == 2
+        assert f"did you mean {meant}?" in capsys.readouterr().err
 
 
 def test_bad_places(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

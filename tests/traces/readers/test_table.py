@@ -222,6 +222,30 @@ def test_files_of_one_folder_may_have_other_columns(tmp_path: Path) -> None:
     assert trace.table("jobs").column("user").to_pylist() == [None, "ann"]
 
 
+@pytest.mark.parametrize("none", ["", "0"])
+def test_a_job_of_which_no_time_is_known_is_left_out(tmp_path: Path, none: str) -> None:
+    """Where others are dates, 0 is no time."""
+    row = {**ROW, "job": "9", "submit": none, "start": none, "end": none, "outcome": "failed"}
+    trace = read(tmp_path, row, ROW, {**row, "job": "11"}, {**ROW, "job": "8"})
+    assert trace.table("jobs").column("original_id").to_pylist() == ["7", "8"]
+    assert trace.meta.dropped == {"no time known": 2}
+    with pytest.raises(TraceError, match="holds no run that can be used"):
+        read(tmp_path, {**row, "submit": "", "start": "", "end": ""})
+
+
+def test_files_of_which_only_one_has_dates_are_refused(tmp_path: Path) -> None:
+    """Joined, decades would lie between their runs."""
+    header = "job,submit,start,end,outcome"
+    (tmp_path / "a.csv").write_text(f"{header}\n1,100,200,300,finished\n")
+    (tmp_path / "b.csv").write_text(f"{header}\n")  # says nothing of its clock
+    (tmp_path / "c.csv").write_text(f"{header}\n2,2025-03-01,2025-03-02,2025-03-03,finished\n")
+    with pytest.raises(TraceError, match=r"a\.csv: times are numbers .* those of .*c\.csv do"):
+        read_table(tmp_path)
+    for one in ("a", "c"):
+        alone = read_table([tmp_path / f"{one}.csv", tmp_path / "b.csv"])
+        assert alone.rows("attempts") == 1
+
+
 def test_a_zone_and_the_hour_that_is_there_twice(tmp_path: Path) -> None:
     times = {"submit": "2024-10-27 02:10:00", "start": "2024-10-27 02:50:00"}
     times["end"] = "2024-10-27 02:20:00"

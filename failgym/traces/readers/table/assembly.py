@@ -20,18 +20,19 @@ Times = dict[str, Ints]
 
 
 def assemble(rows: Rows) -> int:
-    """Put all rows into their log, whose jobs are there already; returns the end of the data [ms].
+    """Put all rows into their log; returns the end of the data [ms].
 
     The columns of the rows are freed.
     """
     log, counts = rows.log, rows.counts
     times = {name: rows.integers(name) for name in ("submit", "start", "end")}
     log.dated = _dated(rows, times)
-    repeated = _repeated(rows, times)
-    if repeated.any():
-        counts.drop("the same run again", int(repeated.sum()))
-        rows.keep(~repeated)
-        times = {name: values[~repeated] for name, values in times.items()}
+    timeless = np.all([values == NONE for values in times.values()], axis=0)
+    times = _without(timeless, "no time known", rows, times)
+    times = _without(_repeated(rows, times), "the same run again", rows, times)
+    if not rows.taken:
+        return NONE
+    rows.name_jobs()
     outcome, cause = rows.integers("outcome"), rows.integers("cause")
     own = rows.integers("own") != 0
     waits = (rows.integers("waits") != 0) & (outcome == Outcome.CENSORED)
@@ -52,6 +53,15 @@ def assemble(rows: Rows) -> int:
     _add_runs(rows, times, outcome, cause, task)
     rows.clear()
     return last
+
+
+def _without(dropped: npt.NDArray[np.bool_], why: str, rows: Rows, times: Times) -> Times:
+    """The times without those of some rows, which are counted and taken out."""
+    if not dropped.any():
+        return times
+    rows.counts.drop(why, int(dropped.sum()))
+    rows.keep(~dropped)
+    return {name: values[~dropped] for name, values in times.items()}
 
 
 def _repeated(rows: Rows, times: Times) -> npt.NDArray[np.bool_]:

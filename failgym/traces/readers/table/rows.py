@@ -84,6 +84,7 @@ class Rows:
     log: JobLog
     bounds: Bounds = field(default_factory=Bounds)
     jobs: dict[str, int] = field(default_factory=dict[str, int])
+    """ids of jobs, also of those whose rows are all dropped; `name_jobs` numbers the others"""
     names: dict[str, int] = field(default_factory=dict[str, int])
     told: set[str] = field(default_factory=set[str])
     """fields that some file has a column for"""
@@ -157,6 +158,22 @@ class Rows:
         placed.extend(number[run[stays]], machine[stays], slots[stays])
         self.taken = int(kept.sum())
 
+    def name_jobs(self) -> None:
+        """Give the log the jobs that any row is of; rows then hold their numbers there."""
+        used, number = np.unique(self.integers("job"), return_inverse=True)
+        kept = set(used.tolist())
+        for code, text in enumerate(self.jobs):
+            if code in kept:
+                self.log.new_job(text)
+        self._columns["job"] = bytearray(number.astype(np.int64).data)
+
+    def latest(self, since: int) -> int:
+        """The last time of the rows from a number on [ms]; `NONE` if they have none."""
+        if since == self.taken:
+            return NONE
+        columns = (self._whole(name) for name in ("submit", "start", "end"))
+        return max(int(np.frombuffer(one, np.int64, offset=8 * since).max()) for one in columns)
+
     def clear(self) -> None:
         """Free the memory of the columns."""
         self._columns.clear()
@@ -207,7 +224,7 @@ class Rows:
         if number is None:
             if text in MISSING or len(text) > LONGEST_TEXT:
                 raise ValueError
-            number = self.jobs[text] = self.log.new_job(text)
+            number = self.jobs[text] = len(self.jobs)
         return number
 
     def _task(self, text: str) -> int:
