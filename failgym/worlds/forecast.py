@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from failgym.predictors import (
     LEARNED,
@@ -50,6 +51,8 @@ __all__ = [
     "unattainable",
 ]
 
+
+Bools = npt.NDArray[np.bool_]
 
 QUALITIES: dict[str, Callable[..., Calibrated]] = {
     "elsayed": Calibrated.elsayed,
@@ -282,7 +285,9 @@ def _predicted(
     if not isinstance(predictor, Learned):  # of another package, or an object of one's own
         if not learned.any():
             return predictor.fit(known.trace).predict(trace)
-        return cross_fitted(lambda t: copy(predictor).fit(t).predict(trace), part, known, learned)
+        return cross_fitted(
+            lambda train, _: copy(predictor).fit(train).predict(trace), part, known, learned
+        )
     with packages_of(predictor.name):
         if is_fitted(predictor) and not named:
             return predictor.predict(trace)
@@ -296,10 +301,10 @@ def _predicted(
 def _cross_fitted(given: _Unfitted, part: Part, known: Part) -> Forecast:
     """Made once for the worlds of a split."""
 
-    def said_by(trace: Trace) -> Forecast:
-        if trace is known.trace:
-            return _fitted(given, _content(trace)).predict(part.trace)
-        return copy(given.predictor).fit(trace).predict(part.trace)
+    def said_by(train: Trace, jobs: Bools) -> Forecast:
+        if train is known.trace:
+            return _fitted(given, _content(train)).predict_jobs(part.trace, jobs)
+        return copy(given.predictor).fit(train).predict_jobs(part.trace, jobs)
 
     return cross_fitted(said_by, part, known, learned_jobs(part, known))
 
