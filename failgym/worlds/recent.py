@@ -13,8 +13,8 @@ __all__ = ["MOST", "ROOM", "Recent"]
 
 MOST = 16
 """Worlds that are at hand."""
-ROOM = 500_000_000
-"""Bytes that they take together, unless one alone takes more: three worlds of a record of 400,000
+ROOM = 250_000_000
+"""Bytes that they take together, unless one alone takes more: two worlds of a record of 400,000
 tasks. Another is read from disk again (`failgym.world_cache`)."""
 
 
