@@ -57,7 +57,7 @@ def qualities(scenario: Scenario, blocks: list[int]) -> Iterator[tuple[str, Qual
     yield "test", quality(said_by(train.trace, test.trace), test.trace)
     for count in blocks:
         said = cross_fitted(
-            lambda learned: said_by(learned, train.trace),
+            lambda learned, _: said_by(learned, train.trace),
             train,
             train,
             learned_jobs(train, train),

@@ -86,7 +86,7 @@ def stored(tmp_path: Path) -> Path:
 
 def anew(scenario: Scenario) -> Any:
     """The world of a scenario in a process that has built none."""
-    build._build.cache_clear()
+    build.RECENT.clear()
     return build_world(scenario).tables
 
 

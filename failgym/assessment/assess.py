@@ -26,7 +26,7 @@ from failgym.assessment.measures import (
     together,
     unjudged,
 )
-from failgym.assessment.playing import play
+from failgym.assessment.playing import Ready, get_ready, play
 from failgym.assessment.room import MeasureRoom, room_of
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import STORABLE, Heuristic
@@ -373,13 +373,16 @@ class _State:
 
     def _play(self, course: Course, label: str) -> None:
         """Play all candidates that can do something."""
+        playing = {
+            name: each for name, each in self._candidates.items() if each.plays_in(course, name)
+        }
+        ready = [self._ready(course, playing, label, n) for n in range(len(course.scenarios))]
         found: dict[str, Played] = {}
-        for name, each in self._candidates.items():
-            if not each.plays_in(course, name):
-                continue
+        for name, each in playing.items():
             with self._clock(f"{label}: {name}"):
                 try:
-                    found[name] = play(course, name, each.who, each.key, self._work)
+                    of_each = [of_fold[name] for of_fold in ready]
+                    found[name] = play(course, name, each.key, self._work, of_each)
                 except (ImportError, ValueError) as error:
                     self.left_out.append(f"{label}: {name}: {reason(error)}.")
                     continue
@@ -394,6 +397,17 @@ class _State:
         if any(not np.isnan(each.past).all() for each in found.values()):
             chosen, names = chosen_on_the_past(ground, found)
             self._played.append(_PlayedBy(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
+
+    def _ready(
+        self, course: Course, playing: Mapping[str, Candidate], label: str, number: int
+    ) -> dict[str, Ready]:
+        """Candidates before a fold."""
+        step = f"{label}: before fold {course.scenarios[number].fold}"
+        with self._clock(step):
+            return get_ready(
+                *(course, playing, self._work, number),
+                say=lambda name: self._clock.say(f"{step}: {name}"),
+            )
 
     def closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:
         """The policy that is advised, on the record's own machines."""

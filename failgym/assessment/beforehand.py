@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from failgym.assessment.course import Course
 from failgym.assessment.measures import Measure, together
-from failgym.assessment.playing import make, play
+from failgym.assessment.playing import get_ready, play
 from failgym.assessment.work_folder import WorkFolder
 from failgym.policy import Policy
 from failgym.traces import Trace
@@ -37,13 +37,14 @@ class Part:
     forecast: str
     """"none" or "trained" """
     policy: str = ""
-    """name of the candidate that plays; "": only replay and the bound do"""
+    """name of the candidate; "": all that are not made for a fold, and if there is no fold, only
+    replay and the bound"""
     fold: int = 0
-    """1 to 5: only make who plays this fold; 0: play all"""
+    """1 to 5: only what was before this fold; 0: play all"""
 
     def __str__(self) -> str:
         """What messages call it."""
-        fold = f", fold {self.fold}" if self.fold else ""
+        fold = f", before fold {self.fold}" if self.fold else ""
         who = f": {self.policy}" if self.policy else ""
         return f"{self.measure.name}, forecast {self.forecast}{who}{fold}"
 
@@ -74,19 +75,28 @@ class Beforehand:
         """Do a part, and keep what came out; False if there is nothing that could be done."""
         try:
             course = self._course(part)
-            if not part.policy:
-                rules = any(isinstance(one.who, Policy) for one in self.candidates.values())
-                return len(course.pasts if rules else course.places) > 0  # rules play pasts too
-            one = self.candidates[part.policy]
-            if not one.plays_in(course, part.policy):
-                return False
-            if part.fold and not isinstance(one.who, Policy):
-                make(course, one.who, one.key, self.work, part.fold)
-            else:
-                play(course, part.policy, one.who, one.key, self.work)
+            if not part.policy and not part.fold:
+                return len(course.places) > 0
+            players = self._players(part, course)
+            folds = [one.fold for one in course.scenarios]
+            numbers = [n for n, fold in enumerate(folds) if part.fold in (0, fold)]
+            ready = [get_ready(course, players, self.work, number) for number in numbers]
+            if not part.fold:
+                for name, one in players.items():
+                    of_each = [of_fold[name] for of_fold in ready]
+                    play(course, name, one.key, self.work, of_each)
         except (ImportError, ValueError):
             return False  # who puts it together meets the same, and says so
         return True
+
+    def _players(self, part: Part, course: Course) -> dict[str, Candidate]:
+        """Whom a part is about, as far as they can do anything there."""
+        return {
+            name: one
+            for name, one in self.candidates.items()
+            if (name == part.policy if part.policy else isinstance(one.who, Policy))
+            and one.plays_in(course, name)
+        }
 
     def _course(self, part: Part) -> Course:
         """The last one stays: parts of a course come one after the other. Raises ValueError."""
@@ -120,23 +130,18 @@ class Beforehand:
         found = self._each(parts, workers, "replay and the bound", step)
         able = [one for one in measures if Part(one, "none") in found]
         shown = [Part(one, kind) for one in _with_all(able) for kind in forecasts]
-        first, then = self._playing([one for one in shown if one in found or one not in parts])
-        self._each(first, workers, "policies", step)
-        self._each(then, workers, "tuned and learned policies", step)
+        shown = [one for one in shown if one in found or one not in parts]
+        before = [part for one in shown for part in self._before(one)]
+        self._each(before, workers, "before the folds", step)
+        playing = [replace(one, policy=name) for one in shown for name in self.candidates]
+        self._each(playing, workers, "policies", step)
 
-    def _playing(self, shown: Sequence[Part]) -> tuple[list[Part], list[Part]]:
-        """What is played, or made for a fold, and then what plays that was made for each fold."""
-        first: list[Part] = []
-        then: list[Part] = []
-        for part in shown:
-            for name, one in self.candidates.items():
-                whole = replace(part, policy=name)
-                if isinstance(one.who, Policy):
-                    first.append(whole)
-                else:
-                    first += [replace(whole, fold=fold) for fold in range(1, FOLDS + 1)]
-                    then.append(whole)
-        return first, then
+    def _before(self, shown: Part) -> list[Part]:
+        """What has to do with the pasts of the folds, one past after the other."""
+        made = [name for name, one in self.candidates.items() if not isinstance(one.who, Policy)]
+        names = made if len(made) == len(self.candidates) else ["", *made]
+        folds = range(1, FOLDS + 1)
+        return [replace(shown, fold=fold, policy=name) for fold in folds for name in names]
 
     def _each(
         self, parts: Sequence[Part], workers: Workers, label: str, step: Callable[[str], None]

@@ -97,10 +97,15 @@ class Course:
         """All that each fold holds, whether the measure is about it or not."""
         return tuple(map(_whole, self.scenarios))
 
-    @cached_property
-    def pasts(self) -> tuple[Past | None, ...]:
-        """The past of each fold; None where nothing is decided in it."""
-        return tuple(map(_past, self.scenarios))
+    def past(self, number: int) -> Past | None:
+        """The past of one of the folds; None where nothing is decided in it.
+
+        It is made anew: the pasts of all folds would take much room.
+
+        Args:
+            number: of the scenario, from 0.
+        """
+        return _past(self.scenarios[number])
 
     @cached_property
     def ground(self) -> Ground:

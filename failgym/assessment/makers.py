@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from failgym.baselines import Heuristic
 from failgym.baselines.search import search_space
@@ -17,6 +18,10 @@ from failgym.baselines.stored import save_heuristic
 from failgym.envs import Scenario
 from failgym.files import replacing
 from failgym.policy import Policy
+from failgym.worlds.source import version_of
+
+if TYPE_CHECKING:
+    from failgym.tuning import Grounds
 
 __all__ = ["Learned", "Maker", "Tuned", "of_all"]
 
@@ -77,14 +82,22 @@ class Tuned:
 
         folder.mkdir(parents=True, exist_ok=True)
         storage = folder / "trials"
-        found = tune(self.rule, scenario, trials=TRIALS, episodes=EPISODES, storage=storage)
-        return found.policy
+        grounds = _grounds(scenario, version_of(scenario.trace))
+        return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
         """See `Maker`."""
         file = path.with_suffix(".json")
         save_heuristic(self.make(scenario, folder), file, about={"env": scenario.name})
         return file
+
+
+@lru_cache(maxsize=1)
+def _grounds(scenario: Scenario, version: str) -> Grounds:
+    """The past of a fold as rules are tried on it, drawn once for all rules."""
+    from failgym.tuning import Grounds
+
+    return Grounds.of(scenario, episodes=EPISODES)
 
 
 @dataclass(frozen=True)

@@ -2,60 +2,142 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from failgym.assessment.course import Course, fields_of, figures_of, terms_of
+from failgym.assessment.course import Course, Past, fields_of, figures_of, terms_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import REGISTRY
 from failgym.envs import Scenario
+from failgym.evaluation import Run
 from failgym.policy import Policy
 from failgym.worlds.source import whole_trace
 
-__all__ = ["NOTHING", "made", "make", "play"]
+__all__ = ["NOTHING", "Player", "Ready", "get_ready", "made", "play"]
 
 NOTHING = "replay"
 """What plays where nobody else can, or nobody should."""
 
 
-def play(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFolder) -> Played:
-    """Play a policy on the folds and on the past of each, unless that is done.
+class Player(Protocol):
+    """Who may play the folds of a course."""
+
+    @property
+    def who(self) -> Policy | Maker:
+        """Plays, or makes for each fold who does."""
+        ...
+
+    @property
+    def key(self) -> Any:
+        """What tells it from others; JSON. None: nobody can tell, and nothing is kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A player before a fold."""
+
+    policy: Policy | None = None
+    """who plays the fold; None if all was played before, or by an error"""
+    saved: float = math.nan
+    """what a policy saves on the past [machine-h]; NaN where it was not played there, since it was
+    made of it, or nothing is decided in it"""
+    note: str = ""
+    """why nothing could be made of the past, so that replay plays"""
+    error: ImportError | ValueError | None = None
+    """why it cannot play at all"""
+
+
+def get_ready(
+    course: Course,
+    players: Mapping[str, Player],
+    work: WorkFolder,
+    number: int,
+    say: Callable[[str], None] = lambda name: None,
+) -> dict[str, Ready]:
+    """All that has to do with what was before a fold: it is looked at once for all players.
+
+    Policies play there, and makers make policies of it, unless that is done.
+
+    Args:
+        course: where.
+        players: by name.
+        work: what is done stays there.
+        number: of the fold among those of the course, from 0.
+        say: called with the name of who gets ready.
+    """
+    past = _Past(course, number)
+    found: dict[str, Ready] = {}
+    for name, one in players.items():
+        if one.key is not None and work.holds(_about(course, one.key)):
+            found[name] = Ready()
+            continue
+        say(name)
+        try:
+            found[name] = _ready(past, name, one, work)
+        except (ImportError, ValueError) as error:
+            found[name] = Ready(error=error)
+    return found
+
+
+class _Past:
+    """What was before a fold, looked at only if somebody asks."""
+
+    def __init__(self, course: Course, number: int) -> None:
+        self._course, self._number = course, number
+        self.scenario = course.scenarios[number]
+
+    @cached_property
+    def _past(self) -> Past | None:
+        return self._course.past(self._number)
+
+    def saved(self, policy: Policy, name: str) -> float:
+        """What a policy saves there [machine-h]. Raises ValueError if it fails."""
+        return math.nan if self._past is None else self._past.saved(policy, name)
+
+
+def _ready(past: _Past, name: str, one: Player, work: WorkFolder) -> Ready:
+    who, key, scenario = one.who, one.key, past.scenario
+    if isinstance(who, Policy):
+
+        def found() -> dict[str, npt.NDArray[Any]]:
+            return {"saved": np.array(past.saved(who, name))}
+
+        about = {"before": key, "scenario": fields_of(scenario), "trace": _content(scenario)}
+        kept = found() if key is None else work.arrays(about, found, ("saved",))
+        return Ready(who, float(kept["saved"]))
+    try:
+        return Ready(made(who, key, scenario, work))  # no stranger on the past: not played there
+    except ValueError as error:
+        return Ready(REGISTRY[NOTHING](), note=f"fold {scenario.fold}: {error}")
+
+
+def play(course: Course, name: str, key: Any, work: WorkFolder, ready: Sequence[Ready]) -> Played:
+    """Play somebody on the folds, unless that is done.
 
     Args:
         course: where.
         name: what it is called.
-        who: plays; a maker makes one for each fold.
         key: what tells who plays from others; JSON. None: nobody can tell, and nothing is kept.
         work: what is done stays there.
+        ready: of each fold of the course, from `get_ready`.
 
     Raises:
+        ImportError: if a package is missing that it needs.
         ValueError: if a policy fails, or can be made for no fold.
     """
 
     def found() -> Played:
-        return _played(course, name, who, key, work)
+        return _played(course, name, ready)
 
     return found() if key is None else work.played(_about(course, key), found)
-
-
-def make(course: Course, who: Maker, key: Any, work: WorkFolder, fold: int) -> None:
-    """Make who plays a fold, so that `play` finds it made, unless all was played.
-
-    Args:
-        course: where; without the fold if nothing is decided in it.
-        who: makes one for each fold.
-        key: as for `play`; not None.
-        work: what is done stays there.
-        fold: 1 to 5.
-
-    Raises:
-        ValueError: if nothing can be made of its past.
-    """
-    wanted = [scenario for scenario in course.scenarios if scenario.fold == fold]
-    if wanted and not work.holds(_about(course, key)):
-        made(who, key, wanted[0], work)
 
 
 def made(who: Policy | Maker, key: Any, scenario: Scenario, work: WorkFolder) -> Policy:
@@ -91,29 +173,17 @@ def _content(scenario: Scenario) -> str:
     return whole_trace(scenario).content_hash
 
 
-def _played(course: Course, name: str, who: Policy | Maker, key: Any, work: WorkFolder) -> Played:
-    policies, notes = _of_folds(course, who, key, work)
-    pairs = zip(course.places, policies, strict=True)
-    runs = [place.run(policy, name=name) for place, policy in pairs]
-    past = np.full(len(runs), np.nan)
-    if isinstance(who, Policy):  # what was made from the past is no stranger there
-        past = np.array([np.nan if one is None else one.saved(who, name) for one in course.pasts])
+def _played(course: Course, name: str, ready: Sequence[Ready]) -> Played:
+    errors = [one.error for one in ready if one.error is not None]
+    if errors:
+        raise errors[0]
+    notes = [one.note for one in ready if one.note]
+    if len(notes) == len(ready):
+        raise ValueError(notes[0])
+    runs: list[Run] = []
+    for place, one in zip(course.places, ready, strict=True):
+        assert one.policy is not None, "what was played is kept"
+        runs.append(place.run(one.policy, name=name))
+    past = np.array([one.saved for one in ready])
     figures = [figures_of(place, run) for place, run in zip(course.places, runs, strict=True)]
     return Played(terms_of(course.places, runs), past, np.array(figures), np.array(notes, np.str_))
-
-
-def _of_folds(
-    course: Course, who: Policy | Maker, key: Any, work: WorkFolder
-) -> tuple[list[Policy], list[str]]:
-    """Who plays each fold, and where replay does, since nothing can be made of its past."""
-    found: list[Policy] = []
-    notes: list[str] = []
-    for scenario in course.scenarios:
-        try:
-            found.append(made(who, key, scenario, work))
-        except ValueError as error:
-            notes.append(f"fold {scenario.fold}: {error}")
-            found.append(REGISTRY[NOTHING]())
-    if len(notes) == len(found):
-        raise ValueError(notes[0])
-    return found, notes

@@ -44,6 +44,21 @@ class Learned(ABC):
     def predict(self, trace: Trace) -> Forecast:
         """Return the forecast of a trace. Raises ValueError if the predictor is not fitted."""
 
+    def predict_jobs(self, trace: Trace, jobs: npt.NDArray[np.bool_]) -> Forecast:
+        """The forecast of a trace as far as it speaks of some jobs.
+
+        What it says of other jobs and of their tasks and attempts counts for nothing: a predictor
+        may leave that out.
+
+        Args:
+            trace: all that happens.
+            jobs: [jobs] those that are asked about.
+
+        Raises:
+            ValueError: if the predictor is not fitted.
+        """
+        return self.predict(trace)
+
     @abstractmethod
     def arrays(self) -> Arrays:
         """Return what was learned. Raises ValueError if the predictor is not fitted."""

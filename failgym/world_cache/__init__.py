@@ -93,6 +93,8 @@ def kept_or_built(
             and (part is None or part.current())
         ):
             _keep(file, key, world, scenario, part)
+            if part is None:  # what is mapped gives its room back when it is needed
+                world = read_world(file, key, kind) or world
     return world
 
 

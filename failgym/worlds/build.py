@@ -11,14 +11,18 @@ import numpy.typing as npt
 from failgym.predictors import Learned
 from failgym.traces import Trace
 from failgym.worlds.kinds import kind_of
+from failgym.worlds.recent import Recent
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.source import version_of
 from failgym.worlds.split import Part
 from failgym.worlds.world import World
 
-__all__ = ["build_part", "build_world", "part_of", "split_of"]
+__all__ = ["RECENT", "build_part", "build_world", "part_of", "split_of"]
 
 Ints = npt.NDArray[np.int64]
+
+RECENT = Recent()
+"""The worlds of this process."""
 
 
 def part_of(scenario: Scenario, split: Split) -> Part:
@@ -37,12 +41,14 @@ def split_of(scenario: Scenario, split: Split) -> Trace:
 
 
 def build_world(scenario: Scenario) -> World:
-    """The world of a scenario, compiled once per process and version of its files.
+    """The world of a scenario and of the present version of its files, compiled unless it is at
+    hand.
 
     Raises:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
-    return _build(scenario, *_versions(scenario))
+    key = scenario, *_versions(scenario)
+    return RECENT.get(key) or RECENT.keep(key, kind_of(scenario.world).build(scenario))
 
 
 def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
@@ -90,10 +96,3 @@ class _InParts(Protocol):
     def build_part(self, scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
         """A world that holds some slices, and their numbers in it."""
         ...
-
-
-@lru_cache(maxsize=16)
-def _build(
-    scenario: Scenario, trace_version: str, forecast_version: str, parameters_now: str
-) -> World:
-    return kind_of(scenario.world).build(scenario)

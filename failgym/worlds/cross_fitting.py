@@ -39,7 +39,7 @@ def learned_jobs(part: Part, known: Part) -> Bools:
 
 
 def cross_fitted(
-    said_by: Callable[[Trace], Forecast],
+    said_by: Callable[[Trace, Bools], Forecast],
     part: Part,
     known: Part,
     learned: Bools,
@@ -49,7 +49,8 @@ def cross_fitted(
     """A forecast of a part in which nothing is said by what has learned from the same job.
 
     Args:
-        said_by: what a predictor that has learned from a trace says of the part.
+        said_by: what a predictor that has learned from a trace says of some jobs of the part
+            [jobs of the part].
         part: what is spoken of.
         known: what is learned from, whole for jobs of the part that are not in it.
         learned: [jobs of the part] those that are.
@@ -60,7 +61,7 @@ def cross_fitted(
             block: then there is nothing to learn from.
     """
     order = np.argsort(known.trace.column("jobs", "submit"), kind="stable")
-    found = None if learned.all() else said_by(known.trace)
+    found = None if learned.all() else said_by(known.trace, ~learned)
     silent: list[Bools] = []
     failure: ValueError | None = None
     for block in np.array_split(order, blocks):
@@ -70,7 +71,7 @@ def cross_fitted(
         if not mine.any():
             continue
         try:
-            said = said_by(jobs_of(known.trace, rest))
+            said = said_by(jobs_of(known.trace, rest), mine)
         except ValueError as error:  # nothing fails in what is left, or all does
             failure = error
             silent.append(mine)

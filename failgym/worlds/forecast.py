@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from failgym.predictors import (
     LEARNED,
@@ -50,6 +51,8 @@ __all__ = [
     "unattainable",
 ]
 
+
+Bools = npt.NDArray[np.bool_]
 
 QUALITIES: dict[str, Callable[..., Calibrated]] = {
     "elsayed": Calibrated.elsayed,
@@ -282,34 +285,49 @@ def _predicted(
     if not isinstance(predictor, Learned):  # of another package, or an object of one's own
         if not learned.any():
             return predictor.fit(known.trace).predict(trace)
-        return cross_fitted(lambda t: copy(predictor).fit(t).predict(trace), part, known, learned)
+        return cross_fitted(
+            lambda train, _: copy(predictor).fit(train).predict(trace), part, known, learned
+        )
     with packages_of(predictor.name):
         if is_fitted(predictor) and not named:
             return predictor.predict(trace)
         given = _Unfitted(predictor, repr(predictor))
         if not learned.any():
-            return _fitted(given, _content(known.trace)).predict(trace)
+            return _fitted(given, _Content(known.trace)).predict(trace)
         return _cross_fitted(given, part, known)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _cross_fitted(given: _Unfitted, part: Part, known: Part) -> Forecast:
-    """Made once for the worlds of a split."""
+    """Made once for the worlds of a split that are built one after the other."""
 
-    def said_by(trace: Trace) -> Forecast:
-        if trace is known.trace:
-            return _fitted(given, _content(trace)).predict(part.trace)
-        return copy(given.predictor).fit(trace).predict(part.trace)
+    def said_by(train: Trace, jobs: Bools) -> Forecast:
+        if train is known.trace:
+            return _fitted(given, _Content(train)).predict_jobs(part.trace, jobs)
+        return copy(given.predictor).fit(train).predict_jobs(part.trace, jobs)
 
     return cross_fitted(said_by, part, known, learned_jobs(part, known))
 
 
-@dataclass(frozen=True)
 class _Content:
-    """A trace, equal to all of the same content."""
+    """A trace to learn from once, equal to all of the same content."""
 
-    content_hash: str
-    trace: Trace = field(compare=False)
+    def __init__(self, trace: Trace) -> None:
+        self.content_hash = trace.content_hash
+        self._trace: Trace | None = trace
+
+    def learned_by(self, predictor: Learned) -> Learned:
+        """A predictor that has learned from it. The trace is let go: it may take much room."""
+        assert self._trace is not None, "it is learned from once"
+        fitted = predictor.fit(self._trace)
+        self._trace = None
+        return fitted
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Content) and self.content_hash == other.content_hash
+
+    def __hash__(self) -> int:
+        return hash(self.content_hash)
 
 
 @dataclass(frozen=True)
@@ -320,14 +338,10 @@ class _Unfitted:
     parameters: str
 
 
-def _content(trace: Trace) -> _Content:
-    return _Content(trace.content_hash, trace)
-
-
 @lru_cache(maxsize=4)
 def _fitted(given: _Unfitted, train: _Content) -> Learned:
     """A fitted copy of a predictor, made once for the worlds of all splits."""
-    return copy(given.predictor).fit(train.trace)
+    return train.learned_by(copy(given.predictor))
 
 
 def _aligned(forecast: Forecast, part: Part) -> Forecast:

@@ -114,7 +114,7 @@ def _cuts(scenario: Scenario, split: Split) -> tuple[_Cut, ...]:
     return cuts[split]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=5)  # those of one boundary or fold
 def _part(trace: Trace, cuts: tuple[_Cut, ...]) -> Part:
     """What is left of a trace after cuts, made once."""
     if not cuts:

@@ -295,7 +295,7 @@ class TestPredictorsThatLearn:
         trace, told = split_of(s, "train"), asked(s)
         first, second, third = without_blocks(trace)
 
-        def only_of_the_last(learned: Trace) -> Forecast:
+        def only_of_the_last(learned: Trace, _: npt.NDArray[np.bool_]) -> Forecast:
             if learned.rows("jobs") == third.sum() and (
                 learned.content_hash == jobs_of(trace, third).content_hash
             ):
@@ -311,7 +311,7 @@ class TestPredictorsThatLearn:
         assert (~first).any()
         assert (~second).any()
 
-        def never(learned: Trace) -> Forecast:
+        def never(learned: Trace, _: npt.NDArray[np.bool_]) -> Forecast:
             raise ValueError("nothing to learn from")
 
         with pytest.raises(ValueError, match="nothing to learn from"):

@@ -18,8 +18,8 @@ Bytes = npt.NDArray[np.uint8]
 Floats32 = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
-BLOCK = 1_000_000
-"""Rows of features at a time."""
+BLOCK = 100_000
+"""Rows of features at a time: their memory is used again, and little of it is needed."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from failgym.predictors.base import CLASSES, attempt_numbers, task_classes
+from failgym.compiled import njit
+from failgym.predictors.base import CLASSES, attempt_numbers, task_classes, window_offsets
 from failgym.predictors.endings import passing_ends, task_ends
 from failgym.predictors.features.config import CONFIG, Vocabulary, task_config
 from failgym.predictors.features.system import NEVER
-from failgym.predictors.features.usage import USAGE, known_windows, usage_features
-from failgym.predictors.learned import window_moments
+from failgym.predictors.features.usage import USAGE, Usage
 from failgym.traces.trace import Trace
 from failgym.vocabulary import Cause, Outcome
 
@@ -21,12 +21,12 @@ __all__ = [
     "FEATURES",
     "JOB_TYPES",
     "Examples",
+    "Known",
     "Moments",
     "Target",
     "age_steps",
     "failed",
     "fates_known",
-    "features_at",
     "features_at_submission",
     "job_types",
     "moments",
@@ -122,35 +122,79 @@ class Moments(NamedTuple):
 
     offset: Integers
     """[attempts + 1] of `window_offsets`"""
-    attempt: Integers
-    """[moments]"""
-    time: Integers
-    """[moments] on the trace's clock [ms]"""
     new: Bools
     """[moments] the attempt starts, a window of usage or a step of its age is over, a period of the
     clock begins; at the others all is as before"""
+    attempt: Integers
+    """[new ones]"""
+    time: Integers
+    """[new ones] on the trace's clock [ms]"""
 
 
 def moments(trace: Trace, window: int, period: int) -> Moments:
     """The moments of a forecast; `period` [ms] 0: the clock has none."""
-    offset, attempt, time = window_moments(trace, window)
-    known = known_windows(trace, attempt, time, window)
-    age = age_steps(time - trace.column("attempts", "start")[attempt], window)
-    tells = [attempt, known, age, time // period if period else np.zeros_like(time)]
-    new = np.ones(len(attempt), dtype=np.bool_)
-    new[1:] = np.any([column[1:] != column[:-1] for column in tells], axis=0)
-    return Moments(offset, attempt, time, new)
+    offset, start = window_offsets(trace, window), trace.column("attempts", "start")
+    usage = Usage(trace, window)
+    age = np.arange(int(np.diff(offset).max(initial=0)), dtype=np.int64) * window
+    steps = age_steps(age, window)
+    new = _news(offset, start, usage.first, usage.over, steps, window, period)
+    here = np.flatnonzero(new)
+    attempt = np.searchsorted(offset, here, side="right") - 1
+    return Moments(offset, new, attempt, start[attempt] + (here - offset[attempt]) * window)
 
 
-def features_at(
-    trace: Trace, vocabulary: Vocabulary, attempt: Integers, time: Integers, window: int
-) -> Floats32:
-    """What is known of attempts at moments, [rows, FEATURES]."""
-    task = trace.column("attempts", "task")[attempt]
-    age = age_steps(time - trace.column("attempts", "start")[attempt], window)
-    own = np.stack([attempt_numbers(trace)[attempt], age], axis=1).astype(np.float32)
-    usage, _ = usage_features(trace, attempt, time, window)
-    return np.hstack([task_config(trace, vocabulary)[task], own, usage])
+@njit(cache=True)
+def _news(
+    offset: Integers,
+    start: Integers,
+    first: Integers,
+    over: Integers,
+    steps: Integers,
+    window: int,
+    period: int,
+) -> Bools:
+    """`Moments.new`; ``first`` and ``over`` as in `Usage`, ``steps`` of the age of each moment."""
+    new = np.zeros(offset[-1], dtype=np.bool_)
+    for attempt in range(len(offset) - 1):
+        known, now = first[attempt], 0
+        for number in range(offset[attempt + 1] - offset[attempt]):
+            tells = number == 0 or steps[number] != steps[number - 1]
+            while known < first[attempt + 1] and over[known] <= number * window:
+                known += 1
+                tells = True
+            if period > 0:
+                before, now = now, (start[attempt] + number * window) // period
+                tells = tells or now != before
+            new[offset[attempt] + number] = tells
+    return new
+
+
+class Known:
+    """What is known of the attempts of a trace, put in order once and then read at moments.
+
+    Args:
+        trace: the trace.
+        vocabulary: of its texts.
+        window: how long usage is sampled for where the trace does not say [ms].
+    """
+
+    def __init__(self, trace: Trace, vocabulary: Vocabulary, window: int) -> None:
+        self._window, self._usage = window, Usage(trace, window)
+        self._config, self._number = task_config(trace, vocabulary), attempt_numbers(trace)
+        self._task, self._start = (
+            trace.column("attempts", "task"),
+            trace.column("attempts", "start"),
+        )
+
+    def features(self, attempt: Integers, time: Integers) -> Floats32:
+        """What is known of attempts at moments, [rows, FEATURES]."""
+        features = np.empty((len(attempt), len(FEATURES)), dtype=np.float32)
+        own = len(CONFIG)
+        features[:, :own] = self._config[self._task[attempt]]
+        features[:, own] = self._number[attempt]
+        features[:, own + 1] = age_steps(time - self._start[attempt], self._window)
+        self._usage.features(attempt, time, out=features[:, own + 2 :])
+        return features
 
 
 def features_at_submission(trace: Trace, vocabulary: Vocabulary) -> Floats32:

@@ -15,10 +15,10 @@ from failgym.predictors.boosting.examples import (
     FEATURES,
     JOB_TYPES,
     Examples,
+    Known,
     Target,
     failed,
     fates_known,
-    features_at,
     features_at_submission,
     job_types,
     moments,
@@ -36,6 +36,7 @@ from failgym.vocabulary import DAY, MINUTE, Outcome
 
 __all__ = ["FEATURES", "JOB_TYPES", "GradientBoosting"]
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
@@ -150,16 +151,23 @@ class GradientBoosting(Learned):
 
     def predict(self, trace: Trace) -> Forecast:
         """The forecast of every attempt, task and job. Raises ValueError if it is not fitted."""
+        return self.predict_jobs(trace, np.ones(trace.rows("jobs"), dtype=np.bool_))
+
+    def predict_jobs(self, trace: Trace, jobs: Bools) -> Forecast:
+        """See `Learned.predict_jobs`."""
         self._check_fitted()
         at = moments(trace, self.window, self.refit)
-        new = np.flatnonzero(at.new)
-        risk = self._risk_at(trace, at.attempt[new], at.time[new])
-        confidence = spread_over_classes(self._unfinished(trace), self.shares_)
+        tasks = jobs[trace.column("tasks", "job")]
+        asked = np.flatnonzero(tasks[trace.column("attempts", "task")][at.attempt])
+        risk = np.zeros(len(at.attempt), dtype=np.float32)
+        risk[asked] = self._risk_at(trace, at.attempt[asked], at.time[asked])
+        unfinished = self._unfinished(trace, np.flatnonzero(tasks))
+        confidence = spread_over_classes(unfinished, self.shares_)
         return Forecast(
             trace_hash=trace.content_hash,
             window=self.window,
             offset=at.offset,
-            risk=risk[np.cumsum(at.new) - 1],
+            risk=np.repeat(risk, np.diff(np.flatnonzero(at.new), append=len(at.new))),
             confidence=confidence,
             job_confidence=self._job_confidence(trace, confidence),
         )
@@ -237,13 +245,13 @@ class GradientBoosting(Learned):
             time = trace.column("attempts", "end")[attempt]
         else:
             at = moments(trace, self.window, 0)
-            counts = at.new & fates_known(trace, self.target)[at.attempt]
+            counts = fates_known(trace, self.target)[at.attempt]
             attempt, time = at.attempt[counts], at.time[counts]
         bad = failed(trace, self.target)[attempt]
         rows, weight = sampled(bad, most, np.random.default_rng(self.seed))
         attempt, time = attempt[rows], time[rows]
         return Examples(
-            features=features_at(trace, vocabulary, attempt, time, self.window),
+            features=Known(trace, vocabulary, self.window).features(attempt, time),
             kind=job_types(trace)[trace.column("attempts", "task")[attempt]],
             bad=bad[rows],
             first=np.diff(attempt, prepend=-1) != 0,
@@ -273,9 +281,10 @@ class GradientBoosting(Learned):
     def _risk_at(self, trace: Trace, attempt: Integers, time: Integers) -> Floats32:
         """The risk of attempts at moments, [rows]."""
         kind = job_types(trace)[trace.column("attempts", "task")[attempt]]
+        at = Known(trace, self.vocabulary_, self.window)
 
         def features(rows: Integers) -> Floats32:
-            return features_at(trace, self.vocabulary_, attempt[rows], time[rows], self.window)
+            return at.features(attempt[rows], time[rows])
 
         def known() -> Examples:
             every = np.iinfo(np.int64).max
@@ -286,15 +295,16 @@ class GradientBoosting(Learned):
             risk[rows] = models.risks(kind, features, rows)
         return risk
 
-    def _unfinished(self, trace: Trace) -> Floats32:
-        """That each task does not finish, as known when it is submitted, [tasks]."""
+    def _unfinished(self, trace: Trace, tasks: Integers) -> Floats32:
+        """That some tasks do not finish, as known when they are submitted, [all tasks]."""
         at_submission, kind = features_at_submission(trace, self.vocabulary_), job_types(trace)
 
         def known() -> Examples:
             return self.recent_tasks_.joined(task_examples(trace, self.vocabulary_))
 
         unfinished = np.full(len(kind), 1.0 - self.shares_[0], dtype=np.float32)
-        for models, rows in self._in_force(trace.task_submit, self.task_models_, known):
+        for models, some in self._in_force(trace.task_submit[tasks], self.task_models_, known):
+            rows = tasks[some]
             if models.boosters:
                 unfinished[rows] = models.risks(kind, lambda some: at_submission[some], rows)
         return unfinished

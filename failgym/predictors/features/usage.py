@@ -13,7 +13,7 @@ import numpy.typing as npt
 from failgym.compiled import njit
 from failgym.traces.trace import Trace
 
-__all__ = ["RESOURCES", "USAGE", "known_windows", "usage_features"]
+__all__ = ["RESOURCES", "USAGE", "Usage", "known_windows", "usage_features"]
 
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -39,6 +39,72 @@ trace has no such column or value.
 """
 
 
+class Usage:
+    """The windows of a trace, put in order once and then read at moments.
+
+    Args:
+        trace: the trace.
+        window: how long usage is sampled for where the trace does not say [ms].
+
+    Attributes:
+        first: [attempts + 1] place of the first window of each attempt.
+        over: [windows] age of the attempt when the window's span is over [ms].
+    """
+
+    def __init__(self, trace: Trace, window: int) -> None:
+        self._trace = trace
+        holder, offset = trace.column("windows", "attempt"), trace.column("windows", "offset")
+        self._order = np.lexsort((offset, holder))
+        self._holder = holder[self._order]
+        self.first: Integers = np.searchsorted(self._holder, np.arange(trace.rows("attempts") + 1))
+        self._start = trace.column("attempts", "start")
+        ran = (trace.column("attempts", "end") - self._start)[self._holder]
+        # a span ends with its attempt, if that comes earlier
+        self.over: Integers = np.minimum(
+            offset[self._order] + (trace.sampling_window or window), ran
+        )
+        self._measured = [bool(trace.present("windows", resource).any()) for resource in RESOURCES]
+
+    def known(self, attempt: Integers, time: Integers) -> Integers:
+        """See `known_windows`."""
+        last = self._last_known(attempt, time)
+        return np.where(last >= 0, last - self.first[attempt] + 1, 0)
+
+    def features(self, attempt: Integers, time: Integers, out: Floats32 | None = None) -> Floats32:
+        """See `usage_features`; ``out`` is written to where it is given."""
+        wanted = (len(attempt), len(USAGE))
+        features = np.empty(wanted, dtype=np.float32) if out is None else out
+        features[:] = np.nan
+        last = self._last_known(attempt, time)
+        seen = np.flatnonzero(last >= 0)
+        if len(seen):
+            # only the windows of these attempts: rows that come in parts are read in parts
+            low = int(self.first[attempt[seen].min()])
+            high = int(self.first[attempt[seen].max() + 1])
+            self._resources(features, seen, last[seen] - low, slice(low, high))
+        requests = len(RESOURCES) * len(_STATISTICS)
+        for number, resource in enumerate(_REQUESTED):
+            over = _over_request(self._trace, features, attempt, resource)
+            features[:, requests + number] = over
+        features[:, -1] = np.where(last >= 0, last - self.first[attempt] + 1, 0)
+        return features
+
+    def _resources(
+        self, features: Floats32, rows: Integers, here: Integers, windows: slice
+    ) -> None:
+        """Write the statistics of the resources in some rows, which know windows of a range."""
+        holder, order = self._holder[windows], self._order[windows]
+        for number, resource in enumerate(RESOURCES):
+            if self._measured[number]:
+                values = self._trace.column("windows", resource)[order].astype(np.float64)
+                at = number * len(_STATISTICS)
+                features[rows, at : at + len(_STATISTICS)] = _running(holder, values)[here]
+
+    def _last_known(self, attempt: Integers, time: Integers) -> Integers:
+        """Place in order of the last window whose span is over, -1 where there is none, [rows]."""
+        return _search(self.first, self.over, attempt, time - self._start[attempt])
+
+
 def usage_features(
     trace: Trace, attempt: Integers, time: Integers, window: int
 ) -> tuple[Floats32, tuple[str, ...]]:
@@ -53,22 +119,7 @@ def usage_features(
     Returns:
         float32 [rows, features], and the names of the features, `USAGE`.
     """
-    order = _in_order(trace)
-    holder = trace.column("windows", "attempt")[order]
-    first = np.searchsorted(holder, np.arange(trace.rows("attempts") + 1))
-    last = _last_known(trace, order, first, attempt, time, window)
-    seen, here = last >= 0, last[last >= 0]
-    features = np.full((len(attempt), len(USAGE)), np.nan, dtype=np.float32)
-    for number, resource in enumerate(RESOURCES):
-        if len(here) and bool(trace.present("windows", resource).any()):
-            values = np.asarray(trace.column("windows", resource)[order], dtype=np.float64)
-            at = number * len(_STATISTICS)
-            features[seen, at : at + len(_STATISTICS)] = _running(holder, values)[here]
-    requests = len(RESOURCES) * len(_STATISTICS)
-    for number, resource in enumerate(_REQUESTED):
-        features[:, requests + number] = _over_request(trace, features, attempt, resource)
-    features[:, -1] = np.where(seen, last - first[attempt] + 1, 0)
-    return features, USAGE
+    return Usage(trace, window).features(attempt, time), USAGE
 
 
 def known_windows(trace: Trace, attempt: Integers, time: Integers, window: int) -> Integers:
@@ -76,30 +127,7 @@ def known_windows(trace: Trace, attempt: Integers, time: Integers, window: int) 
 
     Between two moments of an attempt with the same number, all `usage_features` are the same.
     """
-    order = _in_order(trace)
-    holder = trace.column("windows", "attempt")[order]
-    first = np.searchsorted(holder, np.arange(trace.rows("attempts") + 1))
-    last = _last_known(trace, order, first, attempt, time, window)
-    return np.where(last >= 0, last - first[attempt] + 1, 0)
-
-
-def _in_order(trace: Trace) -> Integers:
-    """The rows of the windows in order of (attempt, offset)."""
-    return np.lexsort((trace.column("windows", "offset"), trace.column("windows", "attempt")))
-
-
-def _last_known(
-    trace: Trace, order: Integers, first: Integers, attempt: Integers, time: Integers, window: int
-) -> Integers:
-    """Place in `order` of the last window whose span is over, -1 where there is none, [rows].
-
-    A span ends with its attempt, if that comes earlier.
-    """
-    start, end = trace.column("attempts", "start"), trace.column("attempts", "end")
-    holder = trace.column("windows", "attempt")[order]
-    over = trace.column("windows", "offset")[order] + (trace.sampling_window or window)
-    over = np.minimum(over, (end - start)[holder])
-    return _search(first, over, attempt, time - start[attempt])
+    return Usage(trace, window).known(attempt, time)
 
 
 @njit(cache=True)

@@ -10,6 +10,7 @@ import pytest
 from failgym.predictors.base import window_offsets
 from failgym.predictors.boosting.examples import (
     JOB_TYPES,
+    age_steps,
     failed,
     fates_known,
     job_types,
@@ -19,6 +20,8 @@ from failgym.predictors.boosting.examples import (
     task_examples,
 )
 from failgym.predictors.features.config import learn_vocabulary
+from failgym.predictors.features.usage import known_windows
+from failgym.predictors.learned import window_moments
 from failgym.traces import Cause, Meta, Outcome, Trace
 from failgym.traces.synthetic import generate
 from failgym.vocabulary import MINUTE
@@ -85,8 +88,27 @@ def test_at_moments_with_nothing_new_the_risk_stays() -> None:
     assert np.array_equal(at.offset, window_offsets(trace, WINDOW))
     assert at.new[at.offset[:-1][np.diff(at.offset) > 0]].all()
     assert at.new.mean() < 0.5
-    same = ~at.new
-    assert np.array_equal(at.attempt[same], np.roll(at.attempt, 1)[same])
+
+
+@pytest.mark.parametrize("period", [0, 7 * MINUTE])
+def test_what_is_new_at_a_moment(period: int) -> None:
+    """A window of usage, a step of the age or a period that was not there one moment before."""
+    trace = generate("system-a-harsh", jobs=300, seed=4)
+    at = moments(trace, WINDOW, period)
+    _, attempt, time = window_moments(trace, WINDOW)
+    start = trace.column("attempts", "start")[attempt]
+    told = zip(
+        attempt.tolist(),
+        known_windows(trace, attempt, time, WINDOW).tolist(),
+        age_steps(time - start, WINDOW).tolist(),
+        (time // period if period else 0 * time).tolist(),
+        strict=True,
+    )
+    rows = list(told)
+    new = [row == 0 or rows[row] != rows[row - 1] for row in range(len(rows))]
+    np.testing.assert_array_equal(at.new, new)
+    np.testing.assert_array_equal(at.attempt, attempt[at.new])
+    np.testing.assert_array_equal(at.time, time[at.new])
 
 
 @pytest.mark.parametrize(("most", "kept"), [(1_000, (30, 300)), (100, (30, 70)), (40, (20, 20))])

@@ -20,6 +20,7 @@ from failgym.predictors.boosting.examples import (
     moments,
 )
 from failgym.predictors.boosting.gradient_boosting import GradientBoosting
+from failgym.predictors.learned import window_moments
 from failgym.traces import Trace
 from failgym.traces.schema import make_table
 from failgym.traces.synthetic import generate
@@ -62,6 +63,21 @@ def test_a_forecast_of_everything(profile: str, target: Any) -> None:
     assert len(forecast.job_confidence) == trace.rows("jobs")
 
 
+@pytest.mark.parametrize("refit", [0, 12 * 60 * MINUTE])
+def test_of_some_jobs_it_says_what_it_says_of_all(refit: int) -> None:
+    trace = generate("system-a", jobs=600, seed=1)
+    fitted = small(refit=refit).fit(generate("system-a", jobs=400, seed=2))
+    asked = np.arange(trace.rows("jobs")) % 3 == 0
+    said, whole = fitted.predict_jobs(trace, asked), fitted.predict(trace)
+    tasks = asked[trace.column("tasks", "job")]
+    windows = np.repeat(tasks[trace.column("attempts", "task")], np.diff(whole.offset))
+    np.testing.assert_array_equal(said.offset, whole.offset)
+    np.testing.assert_array_equal(said.risk[windows], whole.risk[windows])
+    np.testing.assert_array_equal(said.confidence[tasks], whole.confidence[tasks])
+    np.testing.assert_array_equal(said.job_confidence[asked], whole.job_confidence[asked])
+    assert not said.risk[~windows].any()  # the others were not asked about
+
+
 def test_one_model_per_job_type_and_one_of_all(trace: Trace) -> None:
     kinds = [JOB_TYPES[kind] for kind in small(least=1).fit(trace).models_.boosters]
     assert kinds == list(JOB_TYPES)
@@ -80,8 +96,8 @@ def test_a_risk_is_a_probability_at_the_rate_of_failures(parameters: dict[str, A
         risk, bad = fitted.scores(other)[known], bad[known]
     else:
         at = moments(other, WINDOW, 0)
-        here = at.new & known[at.attempt]
-        risk, bad = fitted.predict(other).risk[here], bad[at.attempt[here]]
+        here = known[at.attempt]
+        risk, bad = fitted.predict(other).risk[at.new][here], bad[at.attempt[here]]
     assert np.mean(risk) == pytest.approx(np.mean(bad), rel=0.3)
     group = np.digitize(risk, np.quantile(risk, [0.5, 0.8, 0.95]))
     shares = [float(np.mean(bad[group == number])) for number in range(4)]
@@ -191,7 +207,7 @@ def test_what_is_refitted_is_what_would_be_fitted_then() -> None:
     later = trace.split("test", 0.5)
     risk = fitted.predict(trace).risk[-window_offsets(later, WINDOW)[-1] :]
     direct = small().fit(trace.split("train", 0.5)).predict(later).risk
-    here = moments(later, WINDOW, 0).time < 2 * refit
+    here = window_moments(later, WINDOW)[2] < 2 * refit
     assert here.sum() > 1_000
     np.testing.assert_array_equal(risk[here], direct[here])
     before = small().fit(without_texts(generate("system-a", jobs=300))).predict(later).risk
@@ -202,7 +218,7 @@ def test_fitted_and_predicted_trace_are_learned_from_together() -> None:
     trace = generate("system-a", jobs=900, seed=2)
     train, test = trace.split("train"), trace.split("test")
     plain = small().fit(train)
-    risk, time = plain.predict(test).risk, moments(test, WINDOW, 0).time
+    risk, time = plain.predict(test).risk, window_moments(test, WINDOW)[2]
 
     def refitted(refit: int, memory: int) -> npt.NDArray[np.float32]:
         return small(refit=refit, memory=memory).fit(train).predict(test).risk
