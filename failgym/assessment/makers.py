@@ -79,11 +79,16 @@ class Tuned:
     def make(self, scenario: Scenario, folder: Path) -> Heuristic:
         """See `Maker`."""
         from failgym.tuning import tune
+        from failgym.tuning.storage import NoTrials
 
         folder.mkdir(parents=True, exist_ok=True)
         storage = folder / "trials"
         grounds = _grounds(scenario, version_of(scenario.trace))
-        return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
+        try:
+            return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
+        except NoTrials:  # the file is ours, and was damaged: begin anew
+            storage.unlink()
+            return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
         """See `Maker`."""

@@ -19,7 +19,7 @@ from failgym.files import replacing
 if TYPE_CHECKING:
     from optuna import Study
 
-__all__ = ["file_study", "folder_of", "shared_study"]
+__all__ = ["NoTrials", "file_study", "folder_of", "shared_study"]
 
 JOURNAL = "journal:"
 """What the URL of a journal begins with; a path follows."""
@@ -37,6 +37,10 @@ PAUSE = 0.5
 """Mean time between two attempts [s]."""
 
 
+class NoTrials(ValueError):
+    """A file is none of trials, or is damaged."""
+
+
 def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
     """The study that a file keeps, which is made if there is none.
 
@@ -45,7 +49,8 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
         identity: what tells a search from others; kept in the file.
 
     Raises:
-        ValueError: in one line, for a file that is no such, or keeps another search.
+        NoTrials: in one line, for a file that is no such.
+        ValueError: in one line, for one that keeps another search.
     """
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
@@ -57,8 +62,9 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
         study = optuna.create_study(
             storage=_url(path), study_name=STUDY, direction="maximize", load_if_exists=True
         )
-    except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
-        raise ValueError(f"{path}: not a file of trials") from error
+        study.get_trials()  # damage shows only where it is read
+    except (SQLAlchemyError, sqlite3.Error, RuntimeError, ValueError, KeyError) as error:
+        raise NoTrials(f"{path}: not a file of trials") from error
     _check(study, str(path), identity)
     return study
 
@@ -283,6 +289,8 @@ def _make_database(path: Path) -> None:
     if path.is_file() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as file:
             file.execute("select schema_version from version_info").fetchall()
+            if file.execute("pragma integrity_check").fetchall() != [("ok",)]:
+                raise sqlite3.DatabaseError("damaged")
         return
     with replacing(path) as partial:
         optuna.storages.RDBStorage(_url(partial)).engine.dispose()
