@@ -164,8 +164,8 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("failgym.worlds."):
             for value in list(vars(module).values()):
-                if callable(clear := getattr(value, "cache_clear", None)):
-                    clear()
+                if not isinstance(value, type) and hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 @contextmanager

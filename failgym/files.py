@@ -14,7 +14,7 @@ from typing import Any, cast
 if os.name == "posix":
     import fcntl
 
-__all__ = ["PARTIAL", "json_text", "marked", "replacing"]
+__all__ = ["PARTIAL", "held", "json_text", "marked", "replacing"]
 
 PARTIAL = ".failgym-*.partial"
 """What the names look like of files that a killed process was writing."""
@@ -137,6 +137,25 @@ def _remove_left(folder: Path, pattern: str) -> None:
                     left.unlink()
             finally:
                 os.close(found)
+
+
+@contextmanager
+def held(file: Path) -> Generator[bool]:
+    """Hold a file, which is made if it is missing, against other processes until the end.
+
+    Yields:
+        False if another process holds it. True where there are no locks.
+    """
+    with file.open("a") as opened:
+        try:
+            if os.name == "posix":
+                fcntl.flock(opened.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            ours = True
+        except BlockingIOError:
+            ours = False
+        except OSError:  # this disk has no locks
+            ours = True
+        yield ours
 
 
 def _hold(descriptor: int, *, wait: bool) -> bool:

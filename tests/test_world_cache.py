@@ -33,7 +33,7 @@ from failgym.predictors import (
 )
 from failgym.sim.shared.forecast import Forecast
 from failgym.traces import Trace, generate
-from failgym.world_cache import KeptPart, folder, kept_or_built, key
+from failgym.world_cache import KeptPart, folder, kept_or_built, key, nothing_kept
 from failgym.world_cache import file as world_file
 from failgym.world_cache.folder import cache_folder, entries
 from failgym.world_cache.key import ABOVE, key_of, sources_hash
@@ -86,7 +86,7 @@ def stored(tmp_path: Path) -> Path:
 
 def anew(scenario: Scenario) -> Any:
     """The world of a scenario in a process that has built none."""
-    build.RECENT.clear()
+    build.RECENT.cache_clear()
     return build_world(scenario).tables
 
 
@@ -122,19 +122,24 @@ def never() -> Any:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_kept_world_is_the_one_that_was_built(name: str, kept_worlds: Path) -> None:
     scenario = resolve(name, SMALL.get(name, {"jobs": 60}))
-    built, kept = anew(scenario), anew(scenario)
+    with nothing_kept():
+        built = anew(scenario)
+    assert not entries()
+    kept, again = anew(scenario), anew(scenario)
     assert len(entries()) == 1
-    assert kept is not built
-    assert is_mapped(kept)
+    assert is_mapped(kept), "who built it gives its room back, too"
+    assert is_mapped(again)
+    assert not is_mapped(built)
     assert_same(built, kept)
+    assert_same(built, again)
     for (field, array), (_, twin) in zip(arrays(built), arrays(kept), strict=True):
         assert numba.typeof(array) == numba.typeof(twin), f"{field}: compiled a second time"
 
 
 def test_arrays_of_every_layout(kept_worlds: Path) -> None:
-    built = kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
+    kept_or_built(resolve("Cloning-v1"), (), Outer, outer)
     kept = kept_or_built(resolve("Cloning-v1"), (), Outer, never)
-    assert_same(built, kept)
+    assert_same(outer(), kept)
     assert kept.columns.flags.f_contiguous
     assert kept.records.dtype.isalignedstruct
 
@@ -165,7 +170,9 @@ def test_a_kept_world_needs_neither_its_trace_nor_its_compiler(
     kept_worlds: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = resolve("Cloning-v1", {"trace": str(stored)})
-    built = anew(scenario)
+    with nothing_kept():
+        built = anew(scenario)
+    anew(scenario)
     monkeypatch.setattr(Trace, "load", never)
     monkeypatch.setattr(pinned_steps, "_compiled", never)
     assert_same(built, anew(scenario))

@@ -18,7 +18,7 @@ from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.course import Course, Ground, fields_of, reason, scenario_of, with_mtbf
 from failgym.assessment.happened import PERIODS, Happened, happened
 from failgym.assessment.judging import CHOSEN, Judged, acted, chosen_on_the_past, judged
-from failgym.assessment.makers import Maker, of_all
+from failgym.assessment.makers import Maker, forget, of_all
 from failgym.assessment.measures import (
     MEASURES,
     TASK_VALUE,
@@ -404,10 +404,12 @@ class _State:
         """Candidates before a fold."""
         step = f"{label}: before fold {course.scenarios[number].fold}"
         with self._clock(step):
-            return get_ready(
+            found = get_ready(
                 *(course, playing, self._work, number),
                 say=lambda name: self._clock.say(f"{step}: {name}"),
             )
+        forget()
+        return found
 
     def closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:
         """The policy that is advised, on the record's own machines."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from failgym.baselines import Heuristic
 from failgym.baselines.search import search_space
-from failgym.baselines.stored import save_heuristic
+from failgym.baselines.stored import load_heuristic, save_heuristic
 from failgym.envs import Scenario
 from failgym.files import replacing
 from failgym.policy import Policy
@@ -23,7 +23,7 @@ from failgym.worlds.source import version_of
 if TYPE_CHECKING:
     from failgym.tuning import Grounds
 
-__all__ = ["Learned", "Maker", "Tuned", "of_all"]
+__all__ = ["Learned", "Maker", "Tuned", "forget", "of_all"]
 
 TRIALS = 30
 """Sets of parameters that are tried for a rule on each past."""
@@ -78,16 +78,25 @@ class Tuned:
 
     def make(self, scenario: Scenario, folder: Path) -> Heuristic:
         """See `Maker`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        made = folder / "made.json"
+        if (kept := _kept(made)) is not None and type(kept) is type(self.rule):
+            return kept
+        found = self._tuned(scenario, folder / "trials")
+        save_heuristic(found, made, about={"env": scenario.name})
+        return found
+
+    def _tuned(self, scenario: Scenario, storage: Path) -> Heuristic:
         from failgym.tuning import tune
         from failgym.tuning.storage import NoTrials
 
-        folder.mkdir(parents=True, exist_ok=True)
-        storage = folder / "trials"
         grounds = _grounds(scenario, version_of(scenario.trace))
+        if isinstance(grounds, str):
+            raise ValueError(grounds)
         try:
             return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
         except NoTrials:  # the file is ours, and was damaged: begin anew
-            storage.unlink()
+            storage.unlink(missing_ok=True)
             return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
@@ -97,12 +106,28 @@ class Tuned:
         return file
 
 
+def _kept(file: Path) -> Heuristic | None:
+    """The rule that was made before; None if there is none, or its file was damaged."""
+    try:
+        return load_heuristic(file)
+    except ValueError:
+        return None
+
+
 @lru_cache(maxsize=1)
-def _grounds(scenario: Scenario, version: str) -> Grounds:
-    """The past of a fold as rules are tried on it, drawn once for all rules."""
+def _grounds(scenario: Scenario, version: str) -> Grounds | str:
+    """The past of a fold as rules are tried on it, drawn once for all rules; or why it is none."""
     from failgym.tuning import Grounds
 
-    return Grounds.of(scenario, episodes=EPISODES)
+    try:
+        return Grounds.of(scenario, episodes=EPISODES)
+    except ValueError as error:
+        return str(error)
+
+
+def forget() -> None:
+    """Let the past of the last fold go: it takes much room."""
+    _grounds.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,8 @@ def _played(course: Course, name: str, ready: Sequence[Ready]) -> Played:
         raise ValueError(notes[0])
     runs: list[Run] = []
     for place, one in zip(course.places, ready, strict=True):
-        assert one.policy is not None, "what was played is kept"
+        if one.policy is None:  # what was kept when the past was looked at cannot be read now
+            raise ValueError("what was kept of it was damaged meanwhile; the same command mends it")
         runs.append(place.run(one.policy, name=name))
     past = np.array([one.saved for one in ready])
     figures = [figures_of(place, run) for place, run in zip(course.places, runs, strict=True)]

@@ -20,7 +20,7 @@ from failgym.cli import reading as readers
 from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line
-from failgym.files import replacing
+from failgym.files import held, replacing
 
 if TYPE_CHECKING:
     from failgym.assessment import Assessment, Candidate
@@ -167,24 +167,25 @@ def assess(
     with working("loading", interactive()):
         trace = Trace.load(folder)
     _begin(out)
-    with _steps() as step:
-        found = assessed(
-            trace,
-            str(folder),
-            candidates,
-            name=_called(source),
-            measures=wanted,
-            forecasts=("none", "trained") if forecasts else ("none",),
-            task_value=task_value,
-            price=amount,
-            currency=currency,
-            work=out / WORK,
-            workers=crew,
-            step=step,
-        )
-    _print(found)
-    _write(found, out)
-    _adopt(found, candidates, folder, out)
+    with _alone(out):
+        with _steps() as step:
+            found = assessed(
+                trace,
+                str(folder),
+                candidates,
+                name=_called(source),
+                measures=wanted,
+                forecasts=("none", "trained") if forecasts else ("none",),
+                task_value=task_value,
+                price=amount,
+                currency=currency,
+                work=out / WORK,
+                workers=crew,
+                step=step,
+            )
+        _print(found)
+        _write(found, out)
+        _adopt(found, candidates, folder, out)
 
 
 def _adopt(found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path) -> None:
@@ -412,6 +413,15 @@ def _is_ours(out: Path) -> bool:
 def _begin(out: Path) -> None:
     """From now on the folder is ours, whatever becomes of us."""
     (out / WORK).mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _alone(out: Path) -> Generator[None]:
+    """Nobody else assesses into the folder meanwhile. Raises ValueError if somebody does."""
+    with held(out / WORK / "lock") as ours:
+        if not ours:
+            raise ValueError(f"--out {out}: another assessment is at work in it")
+        yield
 
 
 def _imported(

@@ -126,14 +126,26 @@ def _entries(
     lacking: list[str] = []
     for env, scenario in scenarios.items():
         for file in _by_fold(text, spec, env, worlds) if FOLD in spec else _files(spec, env):
-            policies: list[Any] = [load_policy(one) for one in specs_of(file.path)]
-            if not all(made_for(policy, scenario) for policy in policies):
+            paths = specs_of(file.path)
+            policies: list[Any] = [load_policy(one) for one in paths]
+            fits = [made_for(policy, scenario) for policy in policies]
+            if any(fits) and not all(fits):
+                raise ValueError(
+                    f"--policy {text}: {paths[fits.index(False)]} was not made for {env}, as those"
+                    " of other folds were"
+                )
+            if not any(fits):
                 continue
             lacks = next(filter(None, (_lacks(one, worlds, env) for one in policies)), None)
             if lacks:
                 lacking.append(f"not played in {env}: {lacks}")
                 continue
             seeds = {_trained(policy, file) for policy in policies}
+            if FOLD in spec and len(seeds) > 1:
+                raise ValueError(
+                    f"--policy {text}: expected agents of one training seed in {env}, got"
+                    f" {', '.join(sorted(map(str, seeds)))}"
+                )
             run = runs.setdefault((file.policy, file.seed), _Run(min(seeds, key=str)))
             run.add(env, file.path, seeds, name)
     if not runs:

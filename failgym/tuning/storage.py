@@ -64,9 +64,20 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
         )
         study.get_trials()  # damage shows only where it is read
     except (SQLAlchemyError, sqlite3.Error, RuntimeError, ValueError, KeyError) as error:
+        if _is_in_use(error):
+            raise ValueError(f"{path}: cannot be used: {_cause(error)}") from error
         raise NoTrials(f"{path}: not a file of trials") from error
     _check(study, str(path), identity)
     return study
+
+
+IN_USE = ("locked", "full", "unable to open", "readonly", "read-only", "disk i/o")
+"""What SQLite says where a file may be sound, but cannot be used now."""
+
+
+def _is_in_use(error: Exception) -> bool:
+    said = _cause(error).lower()
+    return any(words in said for words in IN_USE)
 
 
 def shared_study(url: str, identity: Mapping[str, Any]) -> Study:
@@ -210,9 +221,13 @@ def _told(call: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _unusable(name: str, error: Exception) -> str:
     """Why a storage cannot be used: the error's cause where Optuna says only that there is one."""
+    return f"--storage {name}: cannot be used: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """What lies behind an error, in one line."""
     cause = error.__cause__ or error
-    said = " ".join(str(cause).split("\n")[0].split()) or type(cause).__name__
-    return f"--storage {name}: cannot be used: {said}"
+    return " ".join(str(cause).split("\n")[0].split()) or type(cause).__name__
 
 
 def _journal(path: Path) -> Any:

@@ -48,7 +48,7 @@ class Recent:
                 self._worlds.popitem(last=False)
         return world
 
-    def clear(self) -> None:
+    def cache_clear(self) -> None:
         """Have none at hand."""
         with self._lock:
             self._worlds.clear()

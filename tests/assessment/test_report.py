@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from failgym.cli import run
 from failgym.cli.assess import assess as assess_command
 from failgym.cli.specs import load_policy
 from failgym.cli.trace import import_trace
+from failgym.files import held
 from failgym.metrics import OVERHEAD, WASTED
 from failgym.traces import FORMATS, Trace
 from failgym.vocabulary import HOUR
@@ -348,6 +350,19 @@ def test_rows_that_were_dropped_are_told_at_once(
     said = capsys.readouterr().out
     assert re.search(r"2 jobs, .*; 2 rows of the log were dropped\n", said)
     assert "written to report/report.json" in said  # as it was typed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no locks")
+def test_two_assessments_do_not_share_a_folder(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report"
+    (out / ".work").mkdir(parents=True)
+    with held(out / ".work" / "lock") as ours:
+        assert ours
+        assert invoke("assess", record, "--quick", "--out", out) == 2
+    assert f"--out {out}: another assessment is at work in it" in capsys.readouterr().err
+    assert invoke("assess", record, "--quick", "--out", out) == 0
 
 
 def test_a_mistyped_word_of_policies(

@@ -15,7 +15,7 @@ from failgym.worlds.build import build_world
 
 
 def keep(**fields: object) -> None:
-    build._build.cache_clear()
+    build.RECENT.cache_clear()
     build_world(resolve("Cloning-v1", {"jobs": 400, **fields}))
 
 
@@ -78,7 +78,7 @@ def test_a_size_that_is_none(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    build._build.cache_clear()
+    build.RECENT.cache_clear()
     monkeypatch.setenv("FAILGYM_CACHE_SIZE", "plenty")
     assert run(command.split()) == 2
     assert capsys.readouterr().err.splitlines() == [

@@ -225,6 +225,9 @@ def test_each_fold_may_have_a_policy_of_its_own(
     assert "{fold} is for suites that play folds, tiny has none" in said
     said = refusal(capsys, *real, "--policy", f"x={own}/{{seed}}/{{fold}}.json", "--out", "c")
     assert "is for trained agents" in said
+    save_heuristic(Young(), own / "3.json")
+    said = refusal(capsys, *real, *mine, "--out", tmp_path / "d")
+    assert f"{own / '3.json'} was not made for GracePeriod-v1, as those of other folds" in said
 
 
 def test_a_file_may_stand_for_one_per_environment(

@@ -20,11 +20,21 @@ from experiments.compute_curves import forget
 from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.training_settings import TrainingSettings
 from failgym.baselines import REGISTRY
+from failgym.envs import resolve
 from failgym.evaluation import Anchors
 from failgym.worlds import source
+from failgym.worlds.build import build_world
 from failgym.worlds.source import whole_trace
 
 GRACE = "failgym/GracePeriod-v1"
+
+
+def test_worlds_are_forgotten() -> None:
+    scenario = resolve(GRACE).override(jobs=300)
+    before = build_world(scenario)
+    assert build_world(scenario) is before
+    forget()
+    assert build_world(scenario) is not before
 
 
 def test_points_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,13 +194,13 @@ def test_what_was_found_by_other_sources_is_not_kept(
 
 def test_parts_are_kept_and_not_the_whole_worlds(kept_worlds: Path) -> None:
     cell, worlds = Cell("GracePeriod-v1", "drawn", 0), SuiteWorlds.of(STAKES)
-    build._build.cache_clear()
+    build.RECENT.cache_clear()
     reference = worlds.reference(cell)
     worlds.playing(cell, reference.slices)
     names = [file.stem for file in kept_worlds.glob("*.world")]
     assert names
     assert all("-" in name for name in names)
-    build._build.cache_clear()
+    build.RECENT.cache_clear()
 
 
 def test_slices_are_the_same_with_every_forecast() -> None:

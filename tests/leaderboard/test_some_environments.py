@@ -248,7 +248,7 @@ def test_the_world_of_a_cell_is_built_once(
     tables, all_done = build._tables, RunTasks.all_done
 
     def by_others(*args: Any, **more: Any) -> Any:
-        builder._build.cache_clear()
+        builder.RECENT.cache_clear()
         builder._build_part.cache_clear()
         return all_done(*args, **more)
 

@@ -109,7 +109,7 @@ def test_a_part_is_kept_by_itself(
     name: str, kept_worlds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there are parts; the scheduled world is played whole. Both are kept packed."""
-    build.RECENT.clear()
+    build.RECENT.cache_clear()
     build._build_part.cache_clear()
     scenario = scenario_of(name) if name in PINNED else resolve(name, small(name))
     chosen = np.array([1, 0])
@@ -127,7 +127,7 @@ def test_a_part_is_kept_by_itself(
 
     for steps in (pinned_build, scheduled_build):
         monkeypatch.setattr(steps, "_tables", never)
-    build.RECENT.clear()
+    build.RECENT.cache_clear()
     build._build_part.cache_clear()
     again, _ = build_part(scenario, chosen)
     assert_same(again.tables, made.tables)

@@ -55,6 +55,6 @@ def test_who_is_asked_for_was_used() -> None:
 
 def test_a_world_is_built_once() -> None:
     scenario = resolve("failgym/Cloning-v1").override(jobs=300)
-    RECENT.clear()
+    RECENT.cache_clear()
     assert build_world(scenario) is build_world(scenario)
     assert build_world(scenario) is not build_world(scenario.override(trace_seed=1))

@@ -150,8 +150,8 @@ def _check_one_clock(latest: Mapping[Path, int]) -> None:
     others = [file for file, last in latest.items() if 0 < last < DATED]  # 0 may stand for none
     if dated and others:
         raise TraceError(
-            f"{others[0]}: times are numbers that do not count from 1970, those of {dated[0]} do:"
-            " expected times of one kind in all files"
+            f"{others[0]}: times do not count from 1970, those of {dated[0]} do: expected times of"
+            " one kind in all files"
         )
 
 
