@@ -60,7 +60,7 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap, Estimate
 from failgym.leaderboard.statistics.estimators import Runs, run_scores
 from failgym.policy import Policy
 
-__all__ = ["Source", "learned", "place_of", "row_of", "taught"]
+__all__ = ["Source", "answer_of", "learned", "place_of", "row_of", "taught"]
 
 
 class Source(StrEnum):
@@ -153,6 +153,17 @@ def learned(
     return load_agent(result.policy)
 
 
+def answer_of(out: Path) -> str:
+    """What the verdict says of an agent that `learned` has made in a folder.
+
+    It is of jobs that are like those that it learned from, and says nothing of the record's future.
+    """
+    result = RunFolder(out).result
+    if not result.is_file():
+        return "nothing to learn"
+    return str(json.loads(result.read_text("utf-8"))["verdict"]["answer"])
+
+
 def row_of(
     place: Place, agents: Mapping[str, Sequence[Policy]], rules: Mapping[str, Policy]
 ) -> dict[str, Any]:
@@ -217,6 +228,7 @@ def measured(trace: Path, scenario: Scenario, asked: Asked) -> dict[str, Any]:
     except ValueError as error:
         return row | {"reason": " ".join(str(error).split())}
     agents: dict[str, Sequence[Policy]] = {}
+    answers: dict[str, list[str]] = {}
     label = f"{trace.name}, {scenario.name}"
     folder = asked.out / trace.name / scenario.name
     with progress_bar(label, len(asked.sources) * asked.seeds, interactive()) as advance:
@@ -230,6 +242,8 @@ def measured(trace: Path, scenario: Scenario, asked: Asked) -> dict[str, Any]:
                 some.append(learned(where, part, seed, asked.hyper, asked.chosen_on))
                 advance(1)
             agents[str(source)] = some
+            parts = (folder / f"{source}-{seed}" for seed in range(asked.seeds))
+            answers[str(source)] = [answer_of(part) for part in parts]
     if shipped := list(agents_of(scenario, algorithm=COUNTERFACTUAL).values()):
         agents[SHIPPED] = shipped
     rules: dict[str, Policy] = {
@@ -238,7 +252,10 @@ def measured(trace: Path, scenario: Scenario, asked: Asked) -> dict[str, Any]:
         if name not in NO_RULES and one.compatible(scenario)
     }
     with working(f"{label}: playing", interactive()):
-        return row | {"jobs_of_twins": asked.jobs} | row_of(place, agents, rules)
+        found = row_of(place, agents, rules)
+    for name, said in answers.items():
+        found["agents"][name]["answers"] = said
+    return row | {"jobs_of_twins": asked.jobs} | found
 
 
 def show(row: dict[str, Any]) -> None:

@@ -65,17 +65,26 @@ def from_generated(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         where = f"{row['trace']}, `{row['env']}`"
         if "reason" in row:
-            cells.append([where, "", "", row["reason"], ""])
+            cells.append([where, "", "", "", row["reason"], ""])
             continue
         cells += [
-            [where, name, str(len(one["runs"])), _points(one["score"]), _points(one["above_past"])]
+            [
+                *(where, name, str(len(one["runs"])), _adopted(one.get("answers"))),
+                *(_points(one["score"]), _points(one["above_past"])),
+            ]
             for name, one in row["agents"].items()
         ]
         best = max(row["rules"], key=lambda name: _number(row["rules"][name]["score"][0]))
         rule = row["rules"][best]
         points = _points(rule["score"]), _points(rule["above_past"])
-        cells.append([where, f"best rule in hindsight: `{best}`", "", *points])
-    return "\n".join(table(["", "learned on", "seeds", "score", "above the past"], cells))
+        cells.append([where, f"best rule in hindsight: `{best}`", "", "", *points])
+    head = ["", "learned on", "seeds", "verdict *adopt*", "score", "above the past"]
+    return "\n".join(table(head, cells))
+
+
+def _adopted(answers: list[str] | None) -> str:
+    """Of how many agents the verdict says so."""
+    return "" if answers is None else str(answers.count("adopt"))
 
 
 def _points(found: list[float | None] | None) -> str:

@@ -13,7 +13,15 @@ from typer.testing import CliRunner
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("xgboost")
 from experiments import generated_to_real
-from experiments.generated_to_real import SHIPPED, Source, learned, place_of, row_of, taught
+from experiments.generated_to_real import (
+    SHIPPED,
+    Source,
+    answer_of,
+    learned,
+    place_of,
+    row_of,
+    taught,
+)
 from experiments.result_tables.intervals import from_generated
 from failgym.baselines import REGISTRY, GracePeriod, ImmediateKill
 from failgym.envs import resolve
@@ -68,6 +76,8 @@ def test_agents_stand_above_the_past_or_below_on_the_same_jobs(record: Path) -> 
     head = "| mine, `GracePeriod-v1` |"
     lines = written.splitlines()[2:]
     assert [line.startswith(head) for line in lines] == [True, True, True, False]
+    row["agents"]["past"]["answers"] = ["adopt", "no evidence"]
+    assert f"{head} past | 2 | 1 |" in from_generated([{"trace": "mine", **row}])
     assert lines[2].startswith(f"{head} best rule in hindsight: `grace_period` |")
 
 
@@ -77,6 +87,9 @@ def test_a_command_that_was_stopped_goes_on(record: Path, tmp_path: Path) -> Non
     [row] = json.loads((tmp_path / "a.json").read_text())
     assert {"twin", "past", SHIPPED} == set(row["agents"])
     assert len(row["agents"]["twin"]["runs"]) == 2
+    answers = row["agents"]["past"]["answers"]
+    assert len(answers) == 2
+    assert set(answers) <= {"adopt", "no evidence", "harm"}
     kept = tmp_path / "agents" / "mine" / "GracePeriod-v1"
     made = {path.stem for path in kept.iterdir()}
     assert made == {"twin-0", "twin-1", "past-0", "past-1"}
@@ -94,6 +107,7 @@ def test_where_nothing_can_be_learned_replay_plays(tmp_path: Path) -> None:
     for _ in range(2):
         agent = learned(scenario, out, 0, {}, None)
         assert isinstance(agent, REGISTRY["replay"])
+    assert answer_of(out) == "nothing to learn"
     assert json.loads((tmp_path / "past-0.json").read_text())["reason"]
     with pytest.raises(ValueError, match="is of another run"):
         learned(scenario, out, 0, {"trees": 3}, None)

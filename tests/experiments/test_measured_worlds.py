@@ -14,7 +14,12 @@ from experiments.result_tables.agents import agents, same_traces, worst
 from experiments.result_tables.assessments import advice, assessments
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
-from experiments.result_tables.intervals import carried_over, simulation, verdicts
+from experiments.result_tables.intervals import (
+    carried_over,
+    from_generated,
+    simulation,
+    verdicts,
+)
 from experiments.result_tables.machines import machines
 from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
@@ -43,6 +48,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "simulation": ("interval_simulation", simulation),
     "generalisation": ("generalisation", generalisation),
     "carried_over": ("ranks_carry_over", carried_over),
+    "from_generated": ("generated_to_real", from_generated),
     "verdicts": ("gate", verdicts),
     "real_traces": ("rolling_origin", real_traces),
     "real_traces_refused": ("rolling_origin", real_traces_refused),
