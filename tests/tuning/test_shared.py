@@ -69,8 +69,10 @@ def test_two_commands_share_a_search(tmp_path: Path, form: str) -> None:
     ]
     assert [command.wait() for command in commands] == [0, 0]
     there = not_lost(study_at(url))
-    assert len(there) == len({trial.number for trial in there}) == SHARED
-    assert all(trial.state.is_finished() for trial in there)
+    over = [trial for trial in there if trial.state.is_finished()]
+    assert sorted(map(place_of, over)) == list(range(SHARED))
+    # Both may ask for the last place at once: what nobody began waits, and counts for none.
+    assert {trial.state.name for trial in there if trial not in over} <= {"WAITING"}
     assert load_heuristic(tmp_path / "a.json") == load_heuristic(tmp_path / "b.json")
 
 
