@@ -48,7 +48,8 @@ def build_world(scenario: Scenario) -> World:
         ValueError: if the split has no task that is ever asked about, or a value names nothing.
     """
     key = scenario, *_versions(scenario)
-    return RECENT.get(key) or RECENT.keep(key, kind_of(scenario.world).build(scenario))
+    world = RECENT.get(key)
+    return RECENT.keep(key, kind_of(scenario.world).build(scenario)) if world is None else world
 
 
 def build_part(scenario: Scenario, slices: Ints) -> tuple[World, Ints]:
