@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from failgym.agents.counterfactual.environments import EnvironmentSettings
 from failgym.agents.counterfactual.settings import CounterfactualSettings
@@ -20,7 +21,7 @@ from failgym.sim.shared.fields import FIELDS
 from failgym.worlds.settings.source import generated
 from failgym.worlds.source import whole_trace
 
-__all__ = ["LearnedIn", "environments_of", "of_its_trace"]
+__all__ = ["LearnedIn", "environments_of", "of_its_rules", "of_its_trace"]
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,28 @@ def of_its_trace(scenario: Scenario, hyper: CounterfactualSettings) -> Counterfa
     if generated(scenario.trace):
         return hyper
     return hyper.model_copy(update={"traces": 1, "chosen_on": None})
+
+
+def of_its_rules(
+    scenario: Scenario, hyper: CounterfactualSettings, named: Collection[str] = ()
+) -> CounterfactualSettings:
+    """The hyper-parameters without baselines that need what the scenario does not enable.
+
+    Settings that come with failgym are of the environment as registered, and of fewer measures
+    there may be fewer rules. Of rules that are chosen among none is left out.
+
+    Args:
+        scenario: where the agent learns.
+        hyper: of the environment.
+        named: hyper-parameters that somebody gave: these stay, and are refused where they cannot be.
+    """
+    if hyper.tries == "rules":
+        return hyper
+    playing: dict[str, Any] = {
+        "rules": [name for name in hyper.rules if REGISTRY[name].compatible(scenario)],
+        "advice": [one for one in hyper.advice if one.heuristic().compatible(scenario)],
+    }
+    return hyper.model_copy(update={n: kept for n, kept in playing.items() if n not in named})
 
 
 def _learned_in(

@@ -43,7 +43,7 @@ from failgym.agents.counterfactual.choosing import (
     room_per_task,
 )
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
-from failgym.agents.counterfactual.places import LearnedIn, environments_of, of_its_trace
+from failgym.agents.counterfactual.places import LearnedIn, environments_of, of_its_rules, of_its_trace
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.situations import fields_shown
@@ -440,7 +440,10 @@ def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSe
     hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
     if hyper.environments:
         return hyper
-    return of_its_trace(scenario_of(scenario, hyper.env), hyper)
+    there = scenario_of(scenario, hyper.env)
+    if settings.config is None:
+        hyper = of_its_rules(there, hyper, settings.hyper or ())
+    return of_its_trace(there, hyper)
 
 
 def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection[str]) -> _Run:

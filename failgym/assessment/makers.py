@@ -82,22 +82,18 @@ class Tuned:
         made = folder / "made.json"
         if (kept := _kept(made)) is not None and type(kept) is type(self.rule):
             return kept
-        found = self._tuned(scenario, folder / "trials")
+        found = self._tuned(scenario)
         save_heuristic(found, made, about={"env": scenario.name})
         return found
 
-    def _tuned(self, scenario: Scenario, storage: Path) -> Heuristic:
+    def _tuned(self, scenario: Scenario) -> Heuristic:
+        """Trials are not kept: they take seconds, and a file of them would take half as long."""
         from failgym.tuning import tune
-        from failgym.tuning.storage import NoTrials
 
         grounds = _grounds(scenario, version_of(scenario.trace))
         if isinstance(grounds, str):
             raise ValueError(grounds)
-        try:
-            return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
-        except NoTrials:  # the file is ours, and was damaged: begin anew
-            storage.unlink(missing_ok=True)
-            return tune(self.rule, grounds, trials=TRIALS, storage=storage).policy
+        return tune(self.rule, grounds, trials=TRIALS).policy
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path:
         """See `Maker`."""

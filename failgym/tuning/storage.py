@@ -19,7 +19,7 @@ from failgym.files import replacing
 if TYPE_CHECKING:
     from optuna import Study
 
-__all__ = ["NoTrials", "file_study", "folder_of", "shared_study"]
+__all__ = ["file_study", "folder_of", "shared_study"]
 
 JOURNAL = "journal:"
 """What the URL of a journal begins with; a path follows."""
@@ -37,10 +37,6 @@ PAUSE = 0.5
 """Mean time between two attempts [s]."""
 
 
-class NoTrials(ValueError):
-    """A file is none of trials, or is damaged."""
-
-
 def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
     """The study that a file keeps, which is made if there is none.
 
@@ -49,8 +45,7 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
         identity: what tells a search from others; kept in the file.
 
     Raises:
-        NoTrials: in one line, for a file that is no such.
-        ValueError: in one line, for one that keeps another search.
+        ValueError: in one line, for a file that is no such, or keeps another search.
     """
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
@@ -66,7 +61,7 @@ def file_study(path: Path, identity: Mapping[str, Any]) -> Study:
     except (SQLAlchemyError, sqlite3.Error, RuntimeError, ValueError, KeyError) as error:
         if _is_in_use(error):
             raise ValueError(f"{path}: cannot be used: {_cause(error)}") from error
-        raise NoTrials(f"{path}: not a file of trials") from error
+        raise ValueError(f"{path}: not a file of trials") from error
     _check(study, str(path), identity)
     return study
 
