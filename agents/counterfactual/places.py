@@ -136,7 +136,7 @@ def of_its_rules(
     Args:
         scenario: where the agent learns.
         hyper: of the environment.
-        named: hyper-parameters that somebody gave: these stay, and are refused where they cannot be.
+        named: hyper-parameters that somebody gave: these stay, and are refused if they cannot be.
     """
     if hyper.tries == "rules":
         return hyper

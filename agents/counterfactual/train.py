@@ -43,7 +43,12 @@ from failgym.agents.counterfactual.choosing import (
     room_per_task,
 )
 from failgym.agents.counterfactual.fitting import decided_actions, fitted
-from failgym.agents.counterfactual.places import LearnedIn, environments_of, of_its_rules, of_its_trace
+from failgym.agents.counterfactual.places import (
+    LearnedIn,
+    environments_of,
+    of_its_rules,
+    of_its_trace,
+)
 from failgym.agents.counterfactual.policy import Learned
 from failgym.agents.counterfactual.settings import CounterfactualSettings
 from failgym.agents.counterfactual.situations import fields_shown

@@ -152,6 +152,41 @@ def test_dates_and_numbers_side_by_side(tmp_path: Path) -> None:
     assert trace.meta.unix_origin == ORIGIN * 1000
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((ROW, {**ROW, "start": "10", "end": "60"}), "line 3: start '10' .*line 2: submit"),
+        (({**ROW, "start": "10", "end": "60"},), "line 2: start '10' .*line 2: submit"),
+        (
+            ({**ROW, "submit": "5", "start": "6", "end": "7"}, {**ROW, "submit": str(ORIGIN)}),
+            f"line 2: submit '5' .*line 3: submit '{ORIGIN}'",
+        ),
+    ],
+)
+def test_times_of_two_kinds_in_a_file_are_refused(
+    tmp_path: Path, rows: tuple[dict[str, str], ...], said: str
+) -> None:
+    """Those that count from the submission, say: decades would lie between start and end."""
+    with pytest.raises(TraceError, match=rf"{said}.*expected times of one kind"):
+        read(tmp_path, *rows)
+
+
+@pytest.mark.parametrize(
+    "unset",
+    [
+        "1970-01-01",
+        "1970-01-01T01:00:00",
+        "1969-12-31T23:59:59-05:00",
+        "0001-01-01",
+        "0000-00-00",
+        "0",
+    ],
+)
+def test_what_a_clock_shows_that_nobody_has_set_is_missing(tmp_path: Path, unset: str) -> None:
+    row = {**ROW, "start": unset, "end": unset, "outcome": "running"}
+    assert fates_of(read(tmp_path, row)) == {("7", 0): [(0, None, 0, "CENSORED", None)]}
+
+
 def test_names_of_columns(tmp_path: Path) -> None:
     row = {"Job": "7", "Queued at": ROW["submit"], "START": ROW["start"], "end": ROW["end"]}
     row |= {"How": "OK", "submit": "never"}
@@ -239,7 +274,8 @@ def test_files_of_which_only_one_has_dates_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n1,100,200,300,finished\n")
     (tmp_path / "b.csv").write_text(f"{header}\n")  # says nothing of its clock
     (tmp_path / "c.csv").write_text(f"{header}\n2,2025-03-01,2025-03-02,2025-03-03,finished\n")
-    with pytest.raises(TraceError, match=r"a\.csv: times do not .* those of .*c\.csv do"):
+    said = r"a\.csv, line 2: submit '100' does not count from 1970, .*c\.csv, line 2: submit '2025"
+    with pytest.raises(TraceError, match=said):
         read_table(tmp_path)
     for one in ("a", "c"):
         alone = read_table([tmp_path / f"{one}.csv", tmp_path / "b.csv"])

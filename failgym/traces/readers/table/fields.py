@@ -60,6 +60,8 @@ MISSING: Final = frozenset(
 """What stands in a field that has no value."""
 DATED: Final = 10**11
 """Numbers that are times from here on [ms], of 1973, count from 1970."""
+UNSET: Final = "1974"
+"""Dates before are of no clock."""
 MOST_REMEMBERED: Final = 1 << 16
 """Texts of a field whose meaning is remembered."""
 
@@ -141,7 +143,10 @@ class Times:
         """whether a date was read"""
 
     def read(self, text: str) -> int:
-        """Milliseconds of a time; `NONE` for a missing one. Raises ValueError for anything else."""
+        """Milliseconds of a time; `NONE` for a missing one. Raises ValueError for anything else.
+
+        A date before 1974 is missing: a clock that nobody had set, or a database without one.
+        """
         if text in MISSING:
             return NONE
         number = _NUMBER.fullmatch(text)
@@ -151,6 +156,8 @@ class Times:
         if clock is None and len(text) != DAY:
             raise ValueError
         self.iso = True
+        if text < UNSET and _HOUR.fullmatch(text[:HOUR]):
+            return NONE
         if clock is None:
             return self._clock.hour(text, _hour) * 1000
         minute, second, fraction, zone = clock.groups()

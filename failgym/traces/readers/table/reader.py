@@ -11,7 +11,7 @@ from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import NONE, JobLog
 from failgym.traces.readers.sources import Advance, Paths, find_files, naming_source, reading
 from failgym.traces.readers.table.assembly import assemble
-from failgym.traces.readers.table.fields import DATED, UNITS, Times, Unit, check_columns, choose
+from failgym.traces.readers.table.fields import UNITS, Times, Unit, check_columns, choose
 from failgym.traces.readers.table.files import blocks
 from failgym.traces.readers.table.rows import Rows
 from failgym.traces.readers.table.words import words_of
@@ -101,12 +101,13 @@ def read_table(
         timezone: of times without one, like "Europe/Berlin". In an hour that is there twice, it is
             the first unless that would be before the start.
         unit: of numbers that are times or durations: "s" or "ms". Numbers from 1973 on count from
-            1970, and 0 is missing then; smaller ones count from anything.
+            1970, and 0 is missing then; smaller ones count from anything. Dates before 1974 are
+            missing: clocks show them that nobody has set.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line (of Parquet: row) and field for a malformed file, a missing
-    column and a word that is not known; for one without a run; and for files of which some have
-    dates and others times that count from something else.
+    column and a word that is not known; for one without a run; and where some times count from 1970
+    and others from something else.
     """
     columns = columns or {}
     try:
@@ -119,13 +120,9 @@ def read_table(
     counts = Counts()
     rows = Rows(Times(timezone, unit), unit, words, counts, JobLog(tick=1))
     ignored: dict[str, None] = {}
-    latest: dict[Path, int] = {}
     with reading(files, "rows", progress) as advance:
         for file in files:
-            before = rows.taken
             _read_file(file, columns, rows, ignored, advance)
-            latest[file] = rows.latest(before)
-    _check_one_clock(latest)
     end, log = assemble(rows) if rows.taken else NONE, rows.log
     if not rows.taken:
         raise TraceError(
@@ -138,21 +135,6 @@ def read_table(
         remarks["columns not read"] = ", ".join(ignored)[:MOST_TOLD]
     del rows
     return log.trace("table", remarks, counts, end)
-
-
-def _check_one_clock(latest: Mapping[Path, int]) -> None:
-    """Times of all files must count from the same moment. Raises TraceError.
-
-    Args:
-        latest: the last time in each file [ms], `NONE` without any.
-    """
-    dated = [file for file, last in latest.items() if last >= DATED]
-    others = [file for file, last in latest.items() if 0 < last < DATED]  # 0 may stand for none
-    if dated and others:
-        raise TraceError(
-            f"{others[0]}: times do not count from 1970, those of {dated[0]} do: expected times of"
-            " one kind in all files"
-        )
 
 
 def _read_file(

@@ -23,7 +23,7 @@ from failgym.traces.readers.sacct.fields import exit_category
 from failgym.traces.readers.sacct.jobs import Bounds
 from failgym.traces.readers.sources import LONGEST_TEXT
 from failgym.traces.readers.table import fields as fields_of
-from failgym.traces.readers.table.fields import MISSING, TEXTS, Memo, Times, Unit
+from failgym.traces.readers.table.fields import DATED, MISSING, TEXTS, Memo, Times, Unit
 from failgym.traces.readers.table.files import Block
 from failgym.traces.readers.table.words import CAUSES, Word, word_of
 from failgym.traces.schema import TraceError
@@ -88,6 +88,8 @@ class Rows:
     names: dict[str, int] = field(default_factory=dict[str, int])
     told: set[str] = field(default_factory=set[str])
     """fields that some file has a column for"""
+    clocks: dict[bool, str] = field(default_factory=dict[bool, str])
+    """where the first time was that counts from 1970 (True), and the first of the others"""
     taken: int = 0
 
     def __post_init__(self) -> None:
@@ -167,13 +169,6 @@ class Rows:
                 self.log.new_job(text)
         self._columns["job"] = bytearray(number.astype(np.int64).data)
 
-    def latest(self, since: int) -> int:
-        """The last time of the rows from a number on [ms]; `NONE` if they have none."""
-        if since == self.taken:
-            return NONE
-        columns = (self._whole(name) for name in ("submit", "start", "end"))
-        return max(int(np.frombuffer(one, np.int64, offset=8 * since).max()) for one in columns)
-
     def clear(self) -> None:
         """Free the memory of the columns."""
         self._columns.clear()
@@ -186,11 +181,29 @@ class Rows:
         self.told |= block.texts.keys()
         try:
             names = [name for name in block.texts if name != "machines"]
-            self._settle(block, {name: self._read(name, block.texts[name]) for name in names})
+            found = {name: self._read(name, block.texts[name]) for name in names}
+            self._check_clock(file, block, found)
+            self._settle(block, found)
         except _RowError as error:
             said = self._wrong(error, columns[error.field], block.texts[error.field][error.row])
             place = f"{block.place} {block.numbers[error.row]}"
             raise TraceError(f"{file}, {place}: {said}") from error
+
+    def _check_clock(self, file: object, block: Block, found: Mapping[str, list[Any]]) -> None:
+        """Raise TraceError if some times count from 1970 and others do not."""
+        for name in ("submit", "start", "end"):
+            times = np.array(found[name])
+            for dated, these in ((True, times >= DATED), (False, (times > 0) & (times < DATED))):
+                if dated in self.clocks or not these.any():
+                    continue
+                row = int(np.argmax(these))
+                text = block.texts[name][row].strip()
+                self.clocks[dated] = f"{file}, {block.place} {block.numbers[row]}: {name} {text!r}"
+        if len(self.clocks) == 2:
+            raise TraceError(
+                f"{self.clocks[False]} does not count from 1970, but this time does:"
+                f" {self.clocks[True]}; expected times of one kind (missing ones are empty fields)"
+            )
 
     def _read(self, name: str, texts: Sequence[str]) -> list[Any]:
         """What the texts of a field say. Raises _RowError."""
