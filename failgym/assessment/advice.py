@@ -170,7 +170,7 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice
         text = (
             f"Played on the record's own machines, where tasks wait for each other, it {does}"
             f" machine-hours net a task ({_beside(as_recorded)}), and it takes {waits} hours"
-            f" {sooner} a task until all are done: {_stretches(closed)}."
+            f" {sooner} a task until all are done: {_stretches(closed)}.{_drawn_there(closed)}"
         )
     first, *rest = advice.evidence
     if _waiting_costs(closed, as_recorded):
@@ -205,6 +205,16 @@ def _waiting_costs(closed: ClosedLoop, as_recorded: float | None) -> bool:
         return False
     mostly = 2 * closed.losing > closed.stretches - closed.unmoved
     return mostly and closed.saved / closed.tasks < MORE_THAN * min(as_recorded or 0.0, 0.0)
+
+
+def _drawn_there(closed: ClosedLoop) -> str:
+    """What of this rests on attempts that nobody recorded."""
+    if closed.drawn is None or closed.drawn <= MOSTLY:
+        return ""
+    return (
+        f" {100.0 * closed.drawn:.0f} % of this was saved or lost in stretches in which some task"
+        " met an attempt that was drawn."
+    )
 
 
 def _stretches(closed: ClosedLoop) -> str:

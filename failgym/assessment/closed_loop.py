@@ -24,7 +24,7 @@ from failgym.evaluation import run_policy
 from failgym.evaluation.anchors import drawn_slices, machine_hour_of
 from failgym.evaluation.caller import check_playable
 from failgym.evaluation.continuing import CONTINUING
-from failgym.evaluation.savings import charged_work, completion_time
+from failgym.evaluation.savings import charged_work, completion_time, share_of_moved
 from failgym.policy import Policy
 from failgym.traces import Trace
 from failgym.traces.machine_slots import machine_slots
@@ -51,7 +51,7 @@ _OWN_MACHINES = {
     "warmup": TASKS,
     "followers": TASKS,
 }
-_SAVED = "saved"
+_SAVED = "saved_and_drawn"
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,9 @@ class ClosedLoop:
     """machine-time alone [machine-h]"""
     completion_hours: float = 0.0
     """completion time of the same, waits included [h]"""
+    drawn: float | None = None
+    """share of what is saved and lost, by stretch, of stretches in which some task met an attempt
+    that is not recorded but drawn; None if nothing is, or nobody can tell"""
 
 
 def closed_loop(
@@ -139,7 +142,7 @@ def _stretches(
     work: WorkFolder,
     step: Callable[[str], None],
 ) -> Floats:
-    """`_saved_in` of the stretches that are drawn [stretches, 4]. Raises ValueError as it does."""
+    """`_saved_in` of the stretches that are drawn [stretches, 5]. Raises ValueError as it does."""
     drawn = drawn_slices(world.slices, SLICES).tolist()
     found: list[Floats] = []
     for number, chosen in enumerate(drawn, 1):
@@ -157,7 +160,8 @@ def _saved_in(world: World, scenario: Scenario, policy: Policy, name: str, chose
 
     Returns:
         Tasks that are asked about; saved net and in machine-time [machine-h], and in completion
-        time [h], of all that is in the cluster with them.
+        time [h], of all that is in the cluster with them; 1 if some task met a drawn attempt, 0 if
+        none did, NaN if the world does not tell.
 
     Raises:
         ValueError: naming the policy, if it fails.
@@ -171,19 +175,24 @@ def _saved_in(world: World, scenario: Scenario, policy: Policy, name: str, chose
     done = completion_time(world, replay, None) - completion_time(world, run, None)
     net = float((replay.costs - run.costs).sum()) / machine_hour_of(world)
     tasks = float(world.own_sizes[slices].sum())
-    return np.array([tasks, net, float(work.sum()) / HOUR, float(done.sum()) / HOUR])
+    beyond = replay.drawn_in, run.drawn_in
+    met = np.nan if None in beyond else float(any(one[0] for one in beyond if one is not None))
+    return np.array([tasks, net, float(work.sum()) / HOUR, float(done.sum()) / HOUR, met])
 
 
 def _of(stretches: Floats) -> ClosedLoop:
     """All stretches as one."""
-    tasks, saved, machine_hours, completion_hours = stretches.sum(axis=0).tolist()
+    tasks, saved, machine_hours, completion_hours, _ = stretches.sum(axis=0).tolist()
+    apart, met = np.abs(stretches[:, 1]), stretches[:, 4]
+    share = share_of_moved(float(apart.sum()), float((apart * met).sum())).value
     return ClosedLoop(
         why_not=None,
         tasks=int(tasks),
         stretches=len(stretches),
         losing=int((stretches[:, 1] < 0.0).sum()),
-        unmoved=int((stretches[:, 1:] == 0.0).all(axis=1).sum()),
+        unmoved=int((stretches[:, 1:4] == 0.0).all(axis=1).sum()),
         saved=saved,
         machine_hours=machine_hours,
         completion_hours=completion_hours,
+        drawn=None if np.isnan(share) else share,
     )

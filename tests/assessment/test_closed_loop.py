@@ -15,9 +15,10 @@ from failgym.assessment.advice import Advice, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
 from failgym.assessment.work_folder import WorkFolder
 from failgym.baselines.optimal_stopping import OptimalStopping
+from failgym.baselines.retry_cap import RetryCap
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors
-from failgym.evaluation.savings import completion_hours_saved, hours_saved
+from failgym.evaluation.savings import completion_hours_saved, drawn_share, hours_saved
 from failgym.traces import Trace
 from failgym.vocabulary import Cause, Outcome
 from failgym.worlds.tables import with_tables
@@ -25,6 +26,7 @@ from tests.assessment.assessing import RULES, assessed
 from tests.assessment.records import (
     doomed,
     on_machines,
+    retried,
 )
 
 
@@ -64,6 +66,22 @@ def test_own_machines_are_those_of_evaluate(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.completion_hours == pytest.approx(completion_hours_saved([place], [run]))
     assert found.tasks == len(run.outcomes["task"])
     assert found.stretches == len(place.replay.slices) > 1
+    assert found.drawn == pytest.approx(drawn_share([place], [run]).value)
+
+
+def test_what_rests_on_drawn_attempts_on_own_machines_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three jobs one fails and is left so: nobody knows what another attempt would have met."""
+    monkeypatch.setitem(closed._OWN_MACHINES, "slice_tasks", 40)  # pyright: ignore[reportPrivateUsage]
+    trace = on_machines(retried(3_000), 60)
+    given: dict[str, Any] = {"key": "mine", "task_value": 4.0, "work": WorkFolder(None)}
+    retry = closed_loop(trace, trace, MEASURES["retry"], "none", "mine", RetryCap(), **given)
+    assert retry.why_not is None
+    assert retry.drawn == 1.0
+    kill = closed_loop(trace, trace, MEASURES["kill"], "none", "mine", OptimalStopping(), **given)
+    assert kill.why_not is None
+    assert not kill.drawn
 
 
 def test_of_a_long_record_a_few_stretches_are_played(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +136,9 @@ def test_a_rule_that_never_acts_there_says_nothing_of_own_machines() -> None:
     assert "in 1 of these it loses" in told.evidence[1]
     assert "(as recorded it saves 3.0 a task of its last tenth)" in told.evidence[1]
     assert (told.answer, told.policy) == ("adopt", "blind_kill")
+    assert "drawn" not in told.evidence[1]
+    chance = with_closed_loop(advice, replace(saves, drawn=0.8), last)
+    assert "80 % of this was saved or lost in stretches in which some task" in chance.evidence[1]
     other = with_closed_loop(advice, saves, replace(last, folds=(3, 4)))
     assert "(as recorded its last tenth could not be judged)" in other.evidence[1]
 
