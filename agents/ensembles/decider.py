@@ -73,10 +73,13 @@ class Decider:
             legal: bool [rows, ACTIONS].
         """
         said = shown[:, shown.shape[1] - len(self.advice) :].astype(np.int64)
-        rows, choices = np.arange(len(shown)), np.asarray(self.choices, dtype=np.int64)
+        choices = np.asarray(self.choices, dtype=np.int64)
         if self.follows:
-            chosen = self._chosen(shown, np.zeros_like(rows), np.ones_like(said, dtype=np.bool_))
-            return said[rows, chosen]
+            answer = said[:, 0].copy()
+            apart = np.flatnonzero((said != said[:, :1]).any(axis=1))  # else nothing is to choose
+            begun, allowed = np.zeros_like(apart), np.ones_like(said[apart], dtype=np.bool_)
+            answer[apart] = said[apart, self._chosen(shown[apart], begun, allowed)]
+            return answer
         heard = range(len(self.advice)) if self.inputs is None else self.inputs.heard
         first = said[:, heard[0]] if heard else np.full(len(shown), int(Action.CONTINUE))
         begun = (first[:, np.newaxis] == choices).argmax(axis=1)  # where it is decided at all
@@ -102,7 +105,8 @@ class Decider:
 
         ``allowed`` is bool [rows, choices].
         """
-        margins, rows = self.ensemble.margins(shown), np.arange(len(shown))
+        rows = np.arange(len(shown))
+        margins = self.ensemble.margins(shown, self._compared(chosen, allowed))
         mean, doubt = margins.mean(axis=2), self._doubt(margins)
         for number in range(self.rounds):
             better, doubts = self._matrices(mean, doubt, number)
@@ -111,6 +115,15 @@ class Decider:
             worst[~sure] = -np.inf
             chosen = np.where(sure.any(axis=1), worst.argmax(axis=1), chosen)
         return chosen
+
+    def _compared(self, chosen: Actions, allowed: Bools) -> Bools:
+        """Which outputs are about two choices that may be compared, bool [rows, outputs]."""
+        if allowed.all():
+            return np.ones((len(allowed), self.ensemble.outputs), dtype=np.bool_)
+        among = allowed.copy()
+        among[np.arange(len(among)), chosen] = True
+        one, other = np.transpose(self.pairs)
+        return np.tile(among[:, one] & among[:, other], self.rounds)
 
     @property
     def advisers(self) -> tuple[Adviser, ...]:

@@ -16,6 +16,7 @@ from failgym.compiled import njit
 
 __all__ = ["DEEPEST", "Forest"]
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Fields = npt.NDArray[np.int32]
 
@@ -54,19 +55,22 @@ class Forest(NamedTuple):
         """Questions on the way to a leaf."""
         return int(self.leaves.shape[3]).bit_length() - 1
 
-    def margins(self, rows: Floats) -> Floats:
+    def margins(self, rows: Floats, wanted: Bools | None = None) -> Floats:
         """What each model says of each row, float32 [rows, outputs, models].
 
         Args:
             rows: float32 [rows, columns], finite.
+            wanted: [rows, outputs] what is asked for, the rest is 0; None: all.
 
         Raises:
             ValueError: if the trees ask about more columns.
         """
         if self.fields.size and int(self.fields.max()) >= rows.shape[1]:
             raise ValueError(f"rows: expected {int(self.fields.max()) + 1} columns or more")
-        found = np.empty((len(rows), self.outputs, self.models), dtype=np.float32)
-        _margins(np.ascontiguousarray(rows), *self, self.depth, found)
+        found = np.zeros((len(rows), self.outputs, self.models), dtype=np.float32)
+        if wanted is None:
+            wanted = np.ones((len(rows), self.outputs), dtype=np.bool_)
+        _margins(np.ascontiguousarray(rows), *self, self.depth, wanted, found)
         return found
 
     def only(self, outputs: slice) -> Forest:
@@ -128,15 +132,29 @@ class Forest(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _margins(
-    rows: Any, fields: Any, thresholds: Any, leaves: Any, base: Any, depth: int, found: Any
+    rows: Any,
+    fields: Any,
+    thresholds: Any,
+    leaves: Any,
+    base: Any,
+    depth: int,
+    wanted: Any,
+    found: Any,
 ) -> None:
     outputs, models, trees = leaves.shape[0], leaves.shape[1], leaves.shape[2]
     first_leaf = (1 << depth) - 1
+    asked = np.empty(BLOCK, dtype=np.int64)
     node = np.empty(BLOCK, dtype=np.int64)
     total = np.empty(BLOCK, dtype=np.float32)
     for begin in range(0, len(rows), BLOCK):
-        count = min(BLOCK, len(rows) - begin)
         for output in range(outputs):
+            count = 0
+            for row in range(begin, min(begin + BLOCK, len(rows))):
+                if wanted[row, output]:
+                    asked[count] = row
+                    count += 1
+            if count == 0:
+                continue
             for model in range(models):
                 total[:] = base[output, model]
                 for tree in range(trees):
@@ -145,10 +163,10 @@ def _margins(
                     for _ in range(depth):
                         for row in range(count):
                             at = node[row]
-                            right = rows[begin + row, column[at]] >= threshold[at]
+                            right = rows[asked[row], column[at]] >= threshold[at]
                             node[row] = 2 * at + 1 + right
                     leaf = leaves[output, model, tree]
                     for row in range(count):
                         total[row] += leaf[node[row] - first_leaf]
                 for row in range(count):
-                    found[begin + row, output, model] = total[row]
+                    found[asked[row], output, model] = total[row]

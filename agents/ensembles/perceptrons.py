@@ -15,6 +15,7 @@ from failgym.compiled import njit
 
 __all__ = ["FARTHEST", "Perceptrons"]
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 
 FARTHEST = 10.0
@@ -58,19 +59,22 @@ class Perceptrons(NamedTuple):
         """Of the hidden layer."""
         return self.last.shape[2]
 
-    def margins(self, rows: Floats) -> Floats:
+    def margins(self, rows: Floats, wanted: Bools | None = None) -> Floats:
         """What each model says of each row, float32 [rows, outputs, models].
 
         Args:
             rows: float32 [rows, columns], finite.
+            wanted: [rows, outputs] what is asked for, the rest is 0; None: all.
 
         Raises:
             ValueError: for rows of another number of columns.
         """
         if rows.shape[1] != self.mean.shape[1]:
             raise ValueError(f"rows: expected {self.mean.shape[1]} columns, got {rows.shape[1]}")
-        found = np.empty((len(rows), self.outputs, self.models), dtype=np.float32)
-        _margins(np.ascontiguousarray(rows), *self, found)
+        found = np.zeros((len(rows), self.outputs, self.models), dtype=np.float32)
+        if wanted is None:
+            wanted = np.ones((len(rows), self.outputs), dtype=np.bool_)
+        _margins(np.ascontiguousarray(rows), *self, wanted, found)
         return found
 
     def only(self, outputs: slice) -> Perceptrons:
@@ -130,6 +134,7 @@ def _margins(
     hidden_bias: Any,
     last: Any,
     base: Any,
+    wanted: Any,
     found: Any,
 ) -> None:
     outputs, models, columns, units = hidden.shape
@@ -138,6 +143,8 @@ def _margins(
     nothing, far = np.float32(0.0), np.float32(FARTHEST)
     for row in range(len(rows)):
         for output in range(outputs):
+            if not wanted[row, output]:
+                continue
             for column in range(columns):
                 away = (rows[row, column] - mean[output, column]) * scale[output, column]
                 shown[column] = min(max(away, -far), far)

@@ -16,7 +16,7 @@ from failgym.agents.ensembles.decider import Decider
 from failgym.agents.ensembles.inputs import Inputs, prices_in
 from failgym.agents.files.decision_interval import Cadence
 from failgym.agents.files.manifest import Environment, Manifest, TrainedIn
-from failgym.agents.networks.answers import best_actions, has_plain_actor
+from failgym.agents.networks.answers import Actor
 from failgym.agents.networks.architectures import ARCHITECTURES, kept_weights
 from failgym.agents.networks.sizes import Network
 from failgym.envs.spaces import columns_among, names_in
@@ -193,6 +193,11 @@ class TrainedPolicy:
         return isinstance(network, Network) and network.lstm is not None
 
     @cached_property
+    def _actor(self) -> Actor | None:
+        """The network, if it is a plain one that need not be asked in its own way."""
+        return Actor.of(self.network)
+
+    @cached_property
     def _columns(self) -> npt.NDArray[np.intp] | None:
         """Where the fields of the agent are in an observation; None: they are all of it."""
         fields = self.manifest.fields
@@ -243,14 +248,25 @@ class TrainedPolicy:
         shown = batch if self._columns is None else batch.take(self._columns, axis=1)
         if self.moments is not None:
             shown = self.moments.normalised(shown)
-        chosen, after = self._answers(shown, batch, state, episode_start, options)
-        if self.cadence is not None:
-            told = dict(zip(self.observed, batch.T, strict=True))
-            due = self.cadence.due(told.get("window", np.ones_like(told["age"])), told["age"])
+        due = None if self.cadence is None else self._due(batch, self.cadence)
+        chosen, after = self._answers(shown, batch, state, episode_start, options, due)
+        if due is not None:
             chosen = np.where(due, chosen, int(Action.CONTINUE))
             if self._remembers:
                 after = _remembered(state, after, due, episode_start)
         return (chosen if observation.ndim == 2 else np.int64(chosen[0])), after
+
+    def _due(self, batch: npt.NDArray[np.float32], cadence: Cadence) -> npt.NDArray[np.bool_]:
+        """Which of the open decisions it answers, [batch]."""
+        window, age = self._when
+        told = np.float32(1.0) if window is None else batch[:, window]
+        return cadence.due(np.broadcast_to(told, len(batch)), batch[:, age])
+
+    @cached_property
+    def _when(self) -> tuple[int | None, int]:
+        """Where `window`, if it is there, and `age` are in an observation."""
+        at = {name: place for place, name in enumerate(self.observed)}
+        return at.get("window"), at["age"]
 
     def _answers(
         self,
@@ -259,8 +275,9 @@ class TrainedPolicy:
         state: State,
         start: npt.NDArray[np.bool_] | None,
         options: dict[str, Any],
+        due: npt.NDArray[np.bool_] | None,
     ) -> tuple[Any, State]:
-        """The network's answers, as its own `predict` gives them."""
+        """The network's answers, as its own `predict` gives them; any where one is not due."""
         if isinstance(self.network, Decider):
             legal = options["action_masks"]
             if legal.size != len(shown) * ACTIONS or legal.shape[-1] not in (ACTIONS, legal.size):
@@ -272,8 +289,8 @@ class TrainedPolicy:
                     " with playing_by(scenario)"
                 )
             return self.network.asked(shown, whole, legal), state
-        if options["deterministic"] and has_plain_actor(self.network):
-            best = best_actions(self.network, shown, options.get("action_masks"))
+        if options["deterministic"] and self._actor is not None:
+            best = self._actor.best_actions(shown, options.get("action_masks"), due)
             if best is not None:
                 return best, state
         return cast(Any, self.network).predict(shown, state, start, **options)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from failgym.agents.networks.answers import best_actions, has_plain_actor
+from failgym.agents.networks.answers import APART, Actor
 from failgym.agents.networks.architectures import ARCHITECTURES, build
 from failgym.agents.networks.sizes import Lstm, Network
 from failgym.sim.shared.fields import INDEX
@@ -35,14 +35,21 @@ def network_of(algorithm: str, activation: str = "tanh", scale: float = 1.0) -> 
     return network
 
 
+def actor_of(network: Any) -> Actor:
+    found = Actor.of(network)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("algorithm", PLAIN)
-@pytest.mark.parametrize("activation", ["tanh", "gelu"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
 @pytest.mark.parametrize("scale", [0.0, 0.3, 3.0])
 def test_the_best_actions_are_those_of_predict(
     algorithm: str, activation: str, scale: float
 ) -> None:
     """With no weights at all actions are tied; with large ones chances are 0 and 1."""
     network, rng = network_of(algorithm, activation, scale), np.random.default_rng(2)
+    actor = actor_of(network)
     shown = rng.normal(scale=5.0, size=(ROWS, len(FIELDS))).astype(np.float32)
     options: dict[str, Any] = {"deterministic": True}
     legal = None
@@ -51,28 +58,88 @@ def test_the_best_actions_are_those_of_predict(
         legal[:, 0] |= ~legal.any(axis=1)
         options["action_masks"] = legal
     expected, _ = network.predict(shown, **options)
-    found = best_actions(network, shown, legal)
+    found = actor.best_actions(shown, legal)
     assert found is not None
     assert found.dtype == np.int64
     assert np.array_equal(found, expected)
     assert (len(set(expected.tolist())) > 2) == (scale > 0.0 or legal is not None)
+    some = rng.random(ROWS) < 0.3
+    for wanted in (some, np.zeros(ROWS, dtype=np.bool_)):
+        found = actor.best_actions(shown, legal, wanted)
+        assert found is not None
+        assert np.array_equal(found[wanted], expected[wanted])
     for few in (1, 7):
         mask = None if legal is None else legal[:few]
         for given in (mask, None if mask is None else mask.ravel()):
-            found = best_actions(network, shown[:few], given)
+            found = actor.best_actions(shown[:few], given)
             assert found is not None
             assert np.array_equal(found, expected[:few])
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 3.0])
+def test_numpy_rounds_by_far_less_than_what_it_decides_by(activation: str, scale: float) -> None:
+    network, rng = network_of("maskable_ppo", activation, scale), np.random.default_rng(3)
+    shown = rng.normal(scale=20.0, size=(10 * ROWS, len(FIELDS))).astype(np.float32)
+    found = actor_of(network).logits(shown)
+    with torch.inference_mode():
+        latent = network.mlp_extractor.forward_actor(torch.as_tensor(shown))
+        expected = network.action_net(latent).numpy()
+    largest = max(1.0, float(np.abs(expected).max()))
+    assert np.abs(found - expected).max() < APART * largest / 100.0
+
+
+def test_actions_that_are_nearly_as_good_are_told_apart_by_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two of the actions differ by the last bits only, and are first in turn."""
+    network, rng = network_of("ppo"), np.random.default_rng(4)
+    with torch.no_grad():
+        network.action_net.weight[1] = network.action_net.weight[2] * (1.0 + 2e-7)
+        network.action_net.bias[1] = network.action_net.bias[2]
+        network.action_net.bias[1:3] += 50.0
+    shown = rng.normal(scale=5.0, size=(ROWS, len(FIELDS))).astype(np.float32)
+    asked: list[int] = []
+    by_torch = Actor._by_torch  # pyright: ignore[reportPrivateUsage]
+
+    def noted(self: Actor, shown: Any, legal: Any) -> Any:
+        asked.append(len(shown))
+        return by_torch(self, shown, legal)
+
+    monkeypatch.setattr(Actor, "_by_torch", noted)
+    expected, _ = network.predict(shown, deterministic=True)
+    assert set(expected.tolist()) == {1, 2}
+    found = actor_of(network).best_actions(shown)
+    assert found is not None
+    assert np.array_equal(found, expected)
+    assert asked == [ROWS]
+
+
+def test_what_numpy_cannot_do_is_left_to_torch() -> None:
+    """Other activations, and layers so large that it would call other threads for a few rows."""
+    wide = build(
+        Network(actor=(256, 256), critic=(8,), activation="tanh", quantiles=None, lstm=None),
+        ARCHITECTURES["ppo"],
+        FIELDS,
+    )
+    shown = np.random.default_rng(5).normal(size=(ROWS, len(FIELDS))).astype(np.float32)
+    for network in (wide, network_of("ppo", "gelu")):
+        assert actor_of(network).rows == 0
+        expected, _ = network.predict(shown, deterministic=True)
+        found = actor_of(network).best_actions(shown)
+        assert found is not None
+        assert np.array_equal(found, expected)
 
 
 def test_logits_that_are_no_numbers_are_left_to_predict() -> None:
     network = network_of("ppo", "relu", 1e20)
     shown = np.full((1, len(FIELDS)), 1e20, dtype=np.float32)
-    assert best_actions(network, shown) is None
+    assert actor_of(network).best_actions(shown) is None
     with pytest.raises(ValueError, match="logits"):
         network.predict(shown, deterministic=True)
 
 
 def test_only_actors_without_a_memory_are_asked_so() -> None:
-    assert [name for name in ARCHITECTURES if has_plain_actor(network_of(name))] == [
+    assert [name for name in ARCHITECTURES if Actor.of(network_of(name)) is not None] == [
         name for name in ARCHITECTURES if name in PLAIN
     ]

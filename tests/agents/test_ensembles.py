@@ -267,3 +267,70 @@ def test_the_rule_that_is_surely_better_is_followed() -> None:
 def test_a_decider_knows_what_its_outputs_are_about(actions: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Decider(made_up(np.random.default_rng(2)), actions, 0.0).check(4)
+
+
+def test_only_what_is_asked_for_is_worked_out() -> None:
+    forest, rng = made_up(np.random.default_rng(8)), np.random.default_rng(9)
+    rows = rng.normal(size=(200, 4)).astype(np.float32)
+    for share in (0.0, 0.1, 0.6):
+        wanted = rng.random((200, forest.outputs)) < share
+        expected = np.where(wanted[:, :, np.newaxis], forest.margins(rows), 0.0)
+        assert np.array_equal(forest.margins(rows, wanted), expected)
+
+
+def decided(decider: Decider, row: Floats, legal: Any) -> int:
+    """The answer to one decision, as the docstring of `Decider` says it, pair by pair."""
+    margins = decider.ensemble.margins(row[np.newaxis])[0]
+    said = [int(one) for one in row[len(row) - len(decider.advice) :]]
+
+    def better(one: int, other: int, number: int) -> tuple[float, float]:
+        """How much better one choice is than another, and the doubt, in a round."""
+        pair = tuple(sorted((one, other)))
+        models = margins[number * len(decider.pairs) + decider.pairs.index((pair[0], pair[1]))]
+        mean, doubt = models.mean(), np.float32(decider.caution) * models.std(ddof=1)
+        return (float(mean if one > other else -mean), float(doubt))
+
+    first = said[0] if said else 0
+    own = list(decider.choices)
+    begun = now = 0 if decider.follows or first not in own else own.index(first)
+    for number in range(decider.rounds):
+        surer = []
+        for one, choice in enumerate(own):
+            if one != now and (decider.follows or legal[choice]):
+                gain, doubt = better(one, now, number)
+                if gain - doubt > 0.0:
+                    surer.append(one)
+        if surer:
+            least = [
+                min(0.0 if o == one else better(one, o, number)[0] for o in surer) for one in surer
+            ]
+            now = surer[int(np.argmax(least))]
+    if decider.follows:
+        return said[now]
+    return first if now == begun else own[now]
+
+
+@pytest.mark.parametrize(
+    ("advice", "rounds", "follows"),
+    [(0, 1, False), (0, 2, False), (1, 1, False), (1, 2, False), (3, 2, False), (3, 1, True)],
+)
+def test_answers_are_those_of_all_comparisons_one_by_one(
+    advice: int, rounds: int, follows: bool
+) -> None:
+    """Only pairs that are legal are asked about, and rules only where they differ."""
+    choices = tuple(range(advice)) if follows else (0, 1, 3)
+    pairs = len(choices) * (len(choices) - 1) // 2
+    rng = np.random.default_rng(10)
+    forest = made_up(rng, outputs=pairs * rounds, columns=4 + advice)
+    named = ("grace_period", "optimal_stopping", "immediate_kill")
+    rules = tuple(REGISTRY[name]() for name in named[:advice])
+    decider = Decider(forest, choices, 0.5, rules, follows)
+    shown = rng.normal(size=(400, 4 + advice)).astype(np.float32)
+    if advice:
+        shown[:, 4:] = rng.choice([0, 1, 3, 4] if not follows else [0, 3], size=(400, advice))
+    legal = rng.random((400, ACTIONS)) < 0.6
+    legal[:, 0] = True
+    found = decider.answers(shown, legal)
+    expected = [decided(decider, *each) for each in zip(shown, legal, strict=True)]
+    assert found.tolist() == expected
+    assert len(set(expected)) > 1

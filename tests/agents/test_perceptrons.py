@@ -56,6 +56,14 @@ def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
     np.testing.assert_array_equal(together, alone)
 
 
+def test_only_what_is_asked_for_is_worked_out() -> None:
+    rng = np.random.default_rng(6)
+    nets, rows = made_up(rng), rng.normal(size=(60, COLUMNS)).astype(np.float32)
+    wanted = rng.random((60, OUTPUTS)) < 0.5
+    expected = np.where(wanted[:, :, np.newaxis], nets.margins(rows), 0.0)
+    np.testing.assert_array_equal(nets.margins(rows, wanted), expected)
+
+
 def test_outputs_are_taken_apart_and_joined() -> None:
     rng = np.random.default_rng(2)
     nets, rows = made_up(rng), rng.normal(size=(20, COLUMNS)).astype(np.float32)
