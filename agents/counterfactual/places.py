@@ -131,14 +131,15 @@ def of_its_rules(
     """The hyper-parameters without baselines that need what the scenario does not enable.
 
     Settings that come with failgym are of the environment as registered, and of fewer measures
-    there may be fewer rules. Of rules that are chosen among none is left out.
+    there may be fewer rules. Of rules that are chosen among none is left out, nor where nothing is
+    to be decided.
 
     Args:
         scenario: where the agent learns.
         hyper: of the environment.
         named: hyper-parameters that somebody gave: these stay, and are refused if they cannot be.
     """
-    if hyper.tries == "rules":
+    if hyper.tries == "rules" or not enabled(scenario):
         return hyper
     playing: dict[str, Any] = {
         "rules": [name for name in hyper.rules if REGISTRY[name].compatible(scenario)],

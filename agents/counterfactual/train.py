@@ -440,12 +440,14 @@ class _Run:
         )
 
 
-def hyper_of(scenario: Scenario, settings: TrainingSettings) -> CounterfactualSettings:
-    """The hyper-parameters of a run. Raises ValueError."""
+def hyper_of(
+    scenario: Scenario, settings: TrainingSettings, asked_for: Collection[str] = ()
+) -> CounterfactualSettings:
+    """The hyper-parameters of a run; ``asked_for`` is as for `document_of`. Raises ValueError."""
     hyper = settings_of(LEARNER, scenario.name, file=settings.config, hyper=settings.hyper)
     if hyper.environments:
         return hyper
-    there = scenario_of(scenario, hyper.env)
+    there = scenario_of(scenario, hyper.env, asked_for)
     if settings.config is None:
         hyper = of_its_rules(there, hyper, settings.hyper or ())
     return of_its_trace(there, hyper)
@@ -459,7 +461,7 @@ def _plan(env: str | Scenario, settings: TrainingSettings, asked_for: Collection
     if settings.keep != "deterministic":
         raise ValueError(f"keep: expected 'deterministic': {COUNTERFACTUAL} draws no actions")
     given = resolve(env)
-    hyper = hyper_of(given, settings)
+    hyper = hyper_of(given, settings, asked_for)
     if hyper.learns == "trees" and find_spec("xgboost") is None:
         raise ValueError(f"{COUNTERFACTUAL} needs XGBoost: pip install 'failgym[agents,boosting]'")
     places, advice = environments_of(

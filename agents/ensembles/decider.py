@@ -123,7 +123,7 @@ class Decider:
         among = allowed.copy()
         among[np.arange(len(among)), chosen] = True
         one, other = np.transpose(self.pairs)
-        return np.tile(among[:, one] & among[:, other], self.rounds)
+        return np.ascontiguousarray(np.tile(among[:, one] & among[:, other], self.rounds))
 
     @property
     def advisers(self) -> tuple[Adviser, ...]:

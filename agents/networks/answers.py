@@ -5,14 +5,14 @@ makes and checks a distribution that nobody draws from. In the scheduled world, 
 are open at once, that was more than half of the time that an agent took to answer.
 
 The logits are worked out by numpy, which takes far less time for a small batch than torch. Both
-round, each in its way. So where two actions are nearly as good as each other, torch is asked: the
-operations on tensors are those that stand behind `predict`, in their order. Answers are the same to
-the bit, ties included.
+round, each in its way. How far they can be apart is bounded (`Rounding`), and where two actions are
+nearer to each other than that, torch is asked: the operations on tensors are those that stand
+behind `predict`, in their order. So answers are the same to the bit, ties included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,10 +31,8 @@ Floats = npt.NDArray[np.float32]
 ILLEGAL = -1e8
 """Logit of what is masked, as in sb3-contrib's `MaskableCategorical`."""
 PLAIN = (ActorCriticPolicy, MaskableActorCriticPolicy)
-APART = 1e-3
-"""How far two logits must be apart for numpy to say which is larger, where the largest is 1 or
-less; else as many times that. How numpy and torch round makes a hundredth of it at most
-(tests/agents/test_answers.py)."""
+UNIT = float(np.finfo(np.float32).eps) / 2.0
+"""How much a number in single precision differs from what it stands for, as a share of it."""
 LARGEST = 1e6
 """Larger logits are left to torch: `ILLEGAL` is not below all of them."""
 PRODUCTS = 1 << 18
@@ -48,6 +46,54 @@ def _relu(values: Floats) -> Floats:
     return np.maximum(values, np.float32(0.0))
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """How far logits in single precision can be from the exact ones, in Euclidean norm.
+
+    A sum of n products is off by n units of rounding at most, times the sum of their sizes, in
+    whatever order it is added up (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd
+    edition, 3.1). Norms of the weights bound these sizes, and what becomes of an error in the
+    layers that follow; activations stretch nothing.
+    """
+
+    fixed: float
+    """whatever is shown"""
+    per: float
+    """for each unit of the norm of what is shown"""
+
+    @classmethod
+    def of(cls, layers: Sequence[tuple[Floats, Floats]], bounded: bool) -> Rounding:
+        """That of an actor with these weights and biases.
+
+        Args:
+            layers: as `Actor.layers`.
+            bounded: are activations between -1 and 1?
+        """
+        size, error = np.array([0.0, 1.0]), np.zeros(2)  # of what a layer is shown: [fixed, per]
+        for weights, bias in layers:
+            exact, units = weights.astype(np.float64), np.array([1.0, 0.0])
+            spread, whole = float(np.linalg.norm(exact, 2)), float(np.linalg.norm(exact))
+            added = float(np.linalg.norm(bias.astype(np.float64))) * units
+            sums = UNIT * (len(exact) + MORE) * (whole * (size + error) + added)
+            error = spread * error + sums + MORE * UNIT * len(bias) ** 0.5 * units
+            size = len(bias) ** 0.5 * units if bounded else spread * size + added
+        return cls(*error.tolist())
+
+    def apart(self, shown: Floats, largest: float) -> float:
+        """How far two logits must be apart for all to agree which is larger.
+
+        Args:
+            shown: float32 [batch, fields].
+            largest: of the logits, whatever their sign.
+        """
+        with np.errstate(over="ignore"):
+            norm = float(np.sqrt(np.einsum("ij,ij->i", shown, shown).max(initial=0.0)))
+        off = self.fixed + self.per * norm
+        return 4.0 * off + MORE * UNIT * (1.0 + largest)  # of each of two, by numpy and by torch
+
+
+MORE = 16
+"""Units of rounding, generously, for an activation, a bias, and what `predict` does to logits."""
 SQUASHES: dict[type[nn.Module], Callable[[Floats], Floats]] = {nn.Tanh: np.tanh, nn.ReLU: _relu}
 """Activations that numpy has; of others torch works out everything."""
 
@@ -90,7 +136,8 @@ class Actor:
             wanted: [batch] whose are asked for; the others are any. None: all.
 
         Returns:
-            int64 [batch]; None where a logit is no finite number: `predict` says so in its own way.
+            int64 [batch]; None where a logit is no finite number (of rows that are not wanted,
+            perhaps): `predict` says so in its own way.
         """
         if not self.rows:
             return self._by_torch(shown, legal)
@@ -106,7 +153,7 @@ class Actor:
         rows = np.arange(len(best))
         most = logits[rows, best]
         logits[rows, best] = -np.inf
-        sure = most > logits.max(axis=1) + APART * max(1.0, largest)
+        sure = most > logits.max(axis=1) + self.rounding.apart(shown[asked], largest)
         if not sure.all():
             exact = self._by_torch(shown, legal)
             if exact is None:
@@ -129,6 +176,11 @@ class Actor:
             for weights, bias in hidden:
                 shown = self.squash(shown @ weights + bias)
             return shown @ last[0] + last[1]
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        """How far numpy's logits can be from torch's."""
+        return Rounding.of(self.layers, self.squash is np.tanh)
 
     @cached_property
     def rows(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from failgym.agents.networks.answers import APART, Actor
+from failgym.agents.networks.answers import Actor
 from failgym.agents.networks.architectures import ARCHITECTURES, build
 from failgym.agents.networks.sizes import Lstm, Network
 from failgym.sim.shared.fields import INDEX
@@ -76,17 +76,49 @@ def test_the_best_actions_are_those_of_predict(
             assert np.array_equal(found, expected[:few])
 
 
+def cancelling(network: Any, activation: str, size: float) -> float:
+    """Make sums of a network cancel: numbers of that size are added and taken off again.
+
+    Returns:
+        How large the fields are that it is to be shown.
+    """
+    first, second = network.mlp_extractor.policy_net[0], network.mlp_extractor.policy_net[2]
+    with torch.no_grad():
+        if activation == "relu":
+            second.weight[8:] = second.weight[:8] * (1.0 + 1e-6)
+            second.bias[8:] = second.bias[:8]
+            network.action_net.weight[:, 8:] = -size * network.action_net.weight[:, :8]
+            network.action_net.weight[:, :8] *= size
+            return 1.0
+        first.weight[:, 10:] = -first.weight[:, :10]
+        return size
+
+
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 3.0])
-def test_numpy_rounds_by_far_less_than_what_it_decides_by(activation: str, scale: float) -> None:
+@pytest.mark.parametrize("size", [0.0, 1e3, 1e5, 1e6])
+def test_numpy_rounds_by_less_than_what_it_decides_by(
+    activation: str, scale: float, size: float
+) -> None:
+    """Where sums of large numbers cancel, too: answers are those of `predict` all the same."""
     network, rng = network_of("maskable_ppo", activation, scale), np.random.default_rng(3)
-    shown = rng.normal(scale=20.0, size=(10 * ROWS, len(FIELDS))).astype(np.float32)
-    found = actor_of(network).logits(shown)
+    shown = rng.normal(scale=20.0, size=(5 * ROWS, len(FIELDS))).astype(np.float32)
+    if size:
+        shown *= np.float32(cancelling(network, activation, size) / 20.0)
+        if activation == "tanh":
+            shown[:, 10:] = shown[:, :10] * (1.0 + np.float32(1e-6) * shown[:, 10:])
+    actor = actor_of(network)
+    found = actor.logits(shown)
     with torch.inference_mode():
         latent = network.mlp_extractor.forward_actor(torch.as_tensor(shown))
         expected = network.action_net(latent).numpy()
-    largest = max(1.0, float(np.abs(expected).max()))
-    assert np.abs(found - expected).max() < APART * largest / 100.0
+    largest = float(np.abs(expected).max())
+    assert np.abs(found - expected).max() < actor.rounding.apart(shown, largest) / 4.0
+    options: dict[str, Any] = {"deterministic": True}
+    options["action_masks"] = np.ones((len(shown), ACTIONS), dtype=np.bool_)
+    best = actor.best_actions(shown, options["action_masks"])
+    assert best is not None
+    assert np.array_equal(best, network.predict(shown, **options)[0])
 
 
 def test_actions_that_are_nearly_as_good_are_told_apart_by_torch(

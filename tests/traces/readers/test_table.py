@@ -155,11 +155,11 @@ def test_dates_and_numbers_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ((ROW, {**ROW, "start": "10", "end": "60"}), "line 3: start '10' .*line 2: submit"),
-        (({**ROW, "start": "10", "end": "60"},), "line 2: start '10' .*line 2: submit"),
+        ((ROW, {**ROW, "start": "10", "end": "60"}), "line 3: end '60' .*line 2: submit"),
+        (({**ROW, "start": "10", "end": "60"},), "line 2: end '60' .*line 2: submit"),
         (
             ({**ROW, "submit": "5", "start": "6", "end": "7"}, {**ROW, "submit": str(ORIGIN)}),
-            f"line 2: submit '5' .*line 3: submit '{ORIGIN}'",
+            f"line 2: end '7' .*line 3: submit '{ORIGIN}'",
         ),
     ],
 )
@@ -174,17 +174,49 @@ def test_times_of_two_kinds_in_a_file_are_refused(
 @pytest.mark.parametrize(
     "unset",
     [
-        "1970-01-01",
-        "1970-01-01T01:00:00",
-        "1969-12-31T23:59:59-05:00",
-        "0001-01-01",
-        "0000-00-00",
-        "0",
+        *("1970-01-01", "1970-01-01T01:00:00", "1970-01-02T04:00:00", "1969-12-31T19:00:00-05:00"),
+        *("1969-12-31T23:59:59", "0001-01-01", "0000-00-00 00:00:00", "1900-01-01", "0"),
     ],
 )
 def test_what_a_clock_shows_that_nobody_has_set_is_missing(tmp_path: Path, unset: str) -> None:
     row = {**ROW, "start": unset, "end": unset, "outcome": "running"}
     assert fates_of(read(tmp_path, row)) == {("7", 0): [(0, None, 0, "CENSORED", None)]}
+
+
+@pytest.mark.parametrize("wrong", ["1969-13-45", "1950-05-05", "0025-01-02", "1970-01-00"])
+def test_other_dates_before_1970_are_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(TraceError, match=f"line 2: field 'start' is '{wrong}'"):
+        read(tmp_path, {**ROW, "start": wrong})
+
+
+def test_dates_that_count_from_the_beginning_of_the_record(tmp_path: Path) -> None:
+    """As `pandas.to_datetime(..., unit="s")` writes numbers; no hour of the day is known."""
+    times = ("1970-01-01T00:00:10", "1970-01-01T00:01:00", "1970-01-05T00:00:00")
+    row = {"job": "7", **dict(zip(("submit", "start", "end"), times, strict=True))}
+    trace = read(tmp_path, {**row, "outcome": "failed"})
+    assert fates_of(trace) == {("7", 0): [(0, 50, 345_590, "FAIL", "INTRINSIC")]}
+    assert trace.meta.unix_origin is None
+
+
+def test_a_long_record_that_counts_from_its_beginning(tmp_path: Path) -> None:
+    """After three years its numbers are as large as dates of 1973."""
+    times = ("100", "200", "300"), ("126144000", "126144100", "126144200")
+    rows = [
+        {"job": str(job), "submit": a, "start": b, "end": c, "outcome": "finished"}
+        for job, (a, b, c) in enumerate(times)
+    ]
+    assert fates_of(read(tmp_path, *rows)) == {
+        ("0", 0): [(0, 100, 200, "FINISH", None)],
+        ("1", 0): [(126_143_900, 126_144_000, 126_144_100, "FINISH", None)],
+    }
+
+
+def test_a_date_of_no_clock_says_nothing_of_numbers(tmp_path: Path) -> None:
+    first = {"job": "1", "submit": "0", "start": "200", "end": "300", "outcome": "finished"}
+    other = {"job": "2", "submit": "700", "start": "0001-01-01", "end": "", "outcome": "running"}
+    trace = read(tmp_path, first, other)
+    assert trace.meta.unix_origin is None
+    assert fates_of(trace)["1", 0] == [(0, 200, 300, "FINISH", None)]
 
 
 def test_names_of_columns(tmp_path: Path) -> None:
@@ -274,7 +306,7 @@ def test_files_of_which_only_one_has_dates_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n1,100,200,300,finished\n")
     (tmp_path / "b.csv").write_text(f"{header}\n")  # says nothing of its clock
     (tmp_path / "c.csv").write_text(f"{header}\n2,2025-03-01,2025-03-02,2025-03-03,finished\n")
-    said = r"a\.csv, line 2: submit '100' does not count from 1970, .*c\.csv, line 2: submit '2025"
+    said = r"a\.csv, line 2: end '300' does not count from 1970, .*c\.csv, line 2: submit '2025"
     with pytest.raises(TraceError, match=said):
         read_table(tmp_path)
     for one in ("a", "c"):

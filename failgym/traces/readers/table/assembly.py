@@ -8,7 +8,7 @@ import pandas as pd
 
 from failgym.traces.readers.counts import Counts
 from failgym.traces.readers.job_log import NONE, JobLog
-from failgym.traces.readers.table.fields import DATED, TEXTS
+from failgym.traces.readers.table.fields import DATED, KINDS_APART, TEXTS
 from failgym.traces.readers.table.rows import Rows
 from failgym.vocabulary import Cause, Outcome
 
@@ -76,11 +76,14 @@ def _repeated(rows: Rows, times: Times) -> npt.NDArray[np.bool_]:
 
 
 def _dated(rows: Rows, times: Times) -> bool:
-    """Whether times count from 1970; where they do, 0 stands for none."""
+    """Whether times count from 1970; where they do, 0 stands for none, and what is unset."""
     dated = rows.times.iso or max(int(values.max()) for values in times.values()) >= DATED
     if dated:
+        found = [values[values >= DATED] for values in times.values()]
+        first = min(int(values.min()) for values in found if len(values))
+        unset = first - KINDS_APART  # of what is before, `check_kinds` lets only this pass
         for values in times.values():
-            values[values == 0] = NONE
+            values[(values == 0) | ((values > 0) & (values < unset))] = NONE
     return dated
 
 

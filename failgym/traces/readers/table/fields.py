@@ -13,13 +13,17 @@ from failgym.traces.readers.job_log import INT32, LONGEST_NAME, NONE, LocalTimes
 from failgym.traces.readers.sacct.fields import duration as clock_duration
 from failgym.traces.readers.sacct.fields import exit_code, hosts_of
 from failgym.traces.schema import LATEST
+from failgym.vocabulary import DAY
 
 __all__ = [
+    "DATED",
     "FIELDS",
+    "KINDS_APART",
     "MISSING",
     "NEEDED",
     "TEXTS",
     "UNITS",
+    "UNSET",
     "Memo",
     "Times",
     "Unit",
@@ -30,6 +34,7 @@ __all__ = [
     "duration_of",
     "hosts_in",
     "index_of",
+    "is_date",
     "memory_of",
     "number_of",
 ]
@@ -60,8 +65,14 @@ MISSING: Final = frozenset(
 """What stands in a field that has no value."""
 DATED: Final = 10**11
 """Numbers that are times from here on [ms], of 1973, count from 1970."""
-UNSET: Final = "1974"
-"""Dates before are of no clock."""
+ABSENT: Final = ("0000-00-00", "0001-01-01", "1899-12-30", "1900-01-01", "1969-12-31")
+"""Dates that databases, spreadsheets and clocks give for none: those before 1970."""
+UNSET: Final = 2 * DAY
+"""Dates up to here [ms since 1970] are of clocks that nobody had set, where others are of today."""
+KINDS_APART: Final = 10 * 365 * DAY
+"""Times that do not count from 1970 are this much earlier than those that do, at least [ms]: a
+record that counts from its beginning is not that long, and clocks that are set show no date before
+1983."""
 MOST_REMEMBERED: Final = 1 << 16
 """Texts of a field whose meaning is remembered."""
 
@@ -130,7 +141,7 @@ _CLOCK = re.compile(
     r"(?: ?(Z|UTC|[+\-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?))?"
 )
 HOUR: Final = len("YYYY-MM-DDTHH")
-DAY: Final = len("YYYY-MM-DD")
+DATE: Final = len("YYYY-MM-DD")
 
 
 class Times:
@@ -140,35 +151,38 @@ class Times:
         self._clock, self._utc = LocalTimes(zone), LocalTimes("UTC")
         self._tick = UNITS[unit]
         self.iso = False
-        """whether a date was read"""
+        """whether a date was read that is of a clock"""
 
     def read(self, text: str) -> int:
-        """Milliseconds of a time; `NONE` for a missing one. Raises ValueError for anything else.
-
-        A date before 1974 is missing: a clock that nobody had set, or a database without one.
-        """
+        """Milliseconds of a time; `NONE` for a missing one. Raises ValueError for anything else."""
         if text in MISSING:
             return NONE
         number = _NUMBER.fullmatch(text)
         if number is not None or _FLOAT.fullmatch(text) is not None:
             return _bounded(_scaled(text, self._tick))
-        clock = _CLOCK.fullmatch(text, HOUR) if len(text) > DAY else None
-        if clock is None and len(text) != DAY:
+        clock = _CLOCK.fullmatch(text, HOUR) if len(text) > DATE else None
+        if clock is None and len(text) != DATE:
             raise ValueError
-        self.iso = True
-        if text < UNSET and _HOUR.fullmatch(text[:HOUR]):
+        if text.startswith(ABSENT):
             return NONE
         if clock is None:
-            return self._clock.hour(text, _hour) * 1000
+            return self._dated(self._clock.hour(text, _hour) * 1000)
         minute, second, fraction, zone = clock.groups()
         base = (self._utc if zone else self._clock).hour(text[:HOUR], _hour)
         seconds = base + 60 * int(minute) + int(second or 0) - _offset(zone)
-        return _bounded(seconds * 1000 + int((fraction or "0").ljust(3, "0")[:3]))
+        return self._dated(seconds * 1000 + int((fraction or "0").ljust(3, "0")[:3]))
+
+    def _dated(self, time: int) -> int:
+        """The time of a date; just before 1970 it is of a clock that nobody had set."""
+        if -UNSET <= time < 0:
+            return NONE
+        self.iso |= time >= DATED
+        return _bounded(time)
 
     def again(self, text: str) -> int:
         """How much later the hour of a local time comes once more [ms]; 0: it does not."""
         text = text.strip()
-        clock = _CLOCK.fullmatch(text, HOUR) if len(text) > DAY else None
+        clock = _CLOCK.fullmatch(text, HOUR) if len(text) > DATE else None
         return 1000 * self._clock.again(text[:HOUR]) if clock and not clock[4] else 0
 
 
@@ -202,6 +216,11 @@ def _hour(text: str) -> datetime:
         raise ValueError
     year, month, day, hour = (int(part or 0) for part in match.groups())
     return datetime(year, month, day, hour)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text that is a time is a date, no number."""
+    return text.strip()[4:5] == "-"
 
 
 def duration_of(text: str, unit: Unit) -> int:

@@ -101,8 +101,8 @@ def read_table(
         timezone: of times without one, like "Europe/Berlin". In an hour that is there twice, it is
             the first unless that would be before the start.
         unit: of numbers that are times or durations: "s" or "ms". Numbers from 1973 on count from
-            1970, and 0 is missing then; smaller ones count from anything. Dates before 1974 are
-            missing: clocks show them that nobody has set.
+            1970, and 0 is missing then, as are dates of 1970 up to its second day, which clocks
+            show that nobody had set; smaller ones count from anything.
         progress: show a progress bar on standard error.
 
     Raises TraceError naming file, line (of Parquet: row) and field for a malformed file, a missing
@@ -123,6 +123,7 @@ def read_table(
     with reading(files, "rows", progress) as advance:
         for file in files:
             _read_file(file, columns, rows, ignored, advance)
+    rows.check_kinds()
     end, log = assemble(rows) if rows.taken else NONE, rows.log
     if not rows.taken:
         raise TraceError(

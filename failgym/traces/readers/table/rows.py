@@ -23,7 +23,17 @@ from failgym.traces.readers.sacct.fields import exit_category
 from failgym.traces.readers.sacct.jobs import Bounds
 from failgym.traces.readers.sources import LONGEST_TEXT
 from failgym.traces.readers.table import fields as fields_of
-from failgym.traces.readers.table.fields import DATED, MISSING, TEXTS, Memo, Times, Unit
+from failgym.traces.readers.table.fields import (
+    DATED,
+    KINDS_APART,
+    MISSING,
+    TEXTS,
+    UNSET,
+    Memo,
+    Times,
+    Unit,
+    is_date,
+)
 from failgym.traces.readers.table.files import Block
 from failgym.traces.readers.table.words import CAUSES, Word, word_of
 from failgym.traces.schema import TraceError
@@ -88,8 +98,10 @@ class Rows:
     names: dict[str, int] = field(default_factory=dict[str, int])
     told: set[str] = field(default_factory=set[str])
     """fields that some file has a column for"""
-    clocks: dict[bool, str] = field(default_factory=dict[bool, str])
-    """where the first time was that counts from 1970 (True), and the first of the others"""
+    since_1970: tuple[int, str] | None = None
+    """the first of the times that count from 1970 [ms], and where it was read"""
+    others: tuple[int, str] | None = None
+    """the last of the others, likewise"""
     taken: int = 0
 
     def __post_init__(self) -> None:
@@ -182,27 +194,41 @@ class Rows:
         try:
             names = [name for name in block.texts if name != "machines"]
             found = {name: self._read(name, block.texts[name]) for name in names}
-            self._check_clock(file, block, found)
+            self._note_kinds(file, block, found)
             self._settle(block, found)
         except _RowError as error:
             said = self._wrong(error, columns[error.field], block.texts[error.field][error.row])
             place = f"{block.place} {block.numbers[error.row]}"
             raise TraceError(f"{file}, {place}: {said}") from error
 
-    def _check_clock(self, file: object, block: Block, found: Mapping[str, list[Any]]) -> None:
-        """Raise TraceError if some times count from 1970 and others do not."""
+    def _note_kinds(self, file: object, block: Block, found: Mapping[str, list[Any]]) -> None:
+        """Note which times count from 1970, and which from something else."""
         for name in ("submit", "start", "end"):
-            times = np.array(found[name])
-            for dated, these in ((True, times >= DATED), (False, (times > 0) & (times < DATED))):
-                if dated in self.clocks or not these.any():
-                    continue
-                row = int(np.argmax(these))
+            times, texts = np.array(found[name]), block.texts[name]
+
+            def at(row: int, of: Ints = times, name: str = name) -> tuple[int, str]:
                 text = block.texts[name][row].strip()
-                self.clocks[dated] = f"{file}, {block.place} {block.numbers[row]}: {name} {text!r}"
-        if len(self.clocks) == 2:
+                return int(of[row]), f"{file}, {block.place} {block.numbers[row]}: {name} {text!r}"
+
+            dated = np.flatnonzero(times >= DATED)
+            others = np.flatnonzero((times > 0) & (times < DATED))
+            if len(dated):
+                first = at(int(dated[np.argmin(times[dated])]))
+                self.since_1970 = min(self.since_1970 or first, first)
+            by_time = others[np.argsort(times[others], kind="stable")[::-1]]
+            last = next((n for n in by_time.tolist() if not _unset(int(times[n]), texts[n])), None)
+            if last is not None:
+                self.others = max(self.others or at(last), at(last))
+
+    def check_kinds(self) -> None:
+        """Raise TraceError if some times count from 1970, and others from something else."""
+        if self.since_1970 is None or self.others is None:
+            return
+        (first, dated), (last, other) = self.since_1970, self.others
+        if first - last > KINDS_APART:
             raise TraceError(
-                f"{self.clocks[False]} does not count from 1970, but this time does:"
-                f" {self.clocks[True]}; expected times of one kind (missing ones are empty fields)"
+                f"{other} does not count from 1970, but this time does: {dated}; expected times of"
+                " one kind. Missing ones are empty fields; --unit says what numbers count"
             )
 
     def _read(self, name: str, texts: Sequence[str]) -> list[Any]:
@@ -344,6 +370,11 @@ class Rows:
             category,
             NO_EXIT_CODE if code is None else code,
         )
+
+
+def _unset(time: int, text: str) -> bool:
+    """Does a clock show it that nobody had set?"""
+    return time <= UNSET and is_date(text)
 
 
 FATE: Final = ("outcome", "cause", "own", "waits", "category", "exit_code")
