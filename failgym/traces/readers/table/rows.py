@@ -215,8 +215,8 @@ class Rows:
             if len(dated):
                 first = at(int(dated[np.argmin(times[dated])]))
                 self.since_1970 = min(self.since_1970 or first, first)
-            by_time = others[np.argsort(times[others], kind="stable")[::-1]]
-            last = next((n for n in by_time.tolist() if not _unset(int(times[n]), texts[n])), None)
+            by_time: list[int] = others[np.argsort(times[others], kind="stable")[::-1]].tolist()
+            last = next((n for n in by_time if not _unset(int(times[n]), texts[n])), None)
             if last is not None:
                 self.others = max(self.others or at(last), at(last))
 
