@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from failgym.assessment.beforehand import Beforehand
 from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.course import Course, Ground, fields_of, reason, scenario_of, with_mtbf
 from failgym.assessment.happened import PERIODS, Happened, happened
-from failgym.assessment.judging import CHOSEN, Judged, acted, chosen_on_the_past, judged
+from failgym.assessment.judging import CHOSEN, Judged, chosen_on_the_past, judged
 from failgym.assessment.makers import Maker, forget, of_all
 from failgym.assessment.measures import (
     MEASURES,
@@ -393,10 +393,10 @@ class _State:
         ground = course.ground
         for name, played in found.items():
             one = self._candidates[name]
-            self._played.append(_PlayedBy(ground, name, one.kind, one.about, played))
+            self._played.append(_PlayedBy.of(ground, name, one.kind, one.about, played))
         if any(not np.isnan(each.past).all() for each in found.values()):
             chosen, names = chosen_on_the_past(ground, found)
-            self._played.append(_PlayedBy(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
+            self._played.append(_PlayedBy.of(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
 
     def _ready(
         self, course: Course, playing: Mapping[str, Candidate], label: str, number: int
@@ -430,11 +430,7 @@ class _State:
         Those that save the same on every task count once, whatever the measure is called.
         """
         acting = len(
-            {
-                sha256((each.ground.replay - each.played.terms).sum(axis=1).tobytes()).digest()
-                for each in self._played
-                if each.kind != "chosen" and acted(each.ground, each.played)
-            }
+            {each.saves for each in self._played if each.kind != "chosen" and len(each.changed)}
         )
         with self._clock("intervals"):
             return tuple(
@@ -449,12 +445,41 @@ class _State:
             )
 
 
-class _PlayedBy(NamedTuple):
-    """What somebody did on some ground."""
+@dataclass(frozen=True)
+class _PlayedBy:
+    """What somebody did on some ground; of most tasks it is what replay does, which is known."""
 
     ground: Ground
     name: str
     kind: str
     about: str
-    played: Played
+    changed: Ints
+    """rows on which it costs other than replay"""
+    elsewise: Played
+    """what it did, with the terms of these rows only"""
+    saves: bytes
+    """what tells savings from others: those that save the same on every task have the same"""
     chosen: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        ground: Ground,
+        name: str,
+        kind: str,
+        about: str,
+        played: Played,
+        chosen: tuple[str, ...] = (),
+    ) -> _PlayedBy:
+        """Keep what somebody did; ``chosen`` is as for `judged`."""
+        changed = np.flatnonzero((played.terms != ground.replay).any(axis=1))
+        saves = sha256((ground.replay - played.terms).sum(axis=1).tobytes()).digest()
+        few = replace(played, terms=played.terms[changed])
+        return cls(ground, name, kind, about, changed, few, saves, chosen)
+
+    @property
+    def played(self) -> Played:
+        """What it did, of all rows."""
+        terms = self.ground.replay.copy()
+        terms[self.changed] = self.elsewise.terms
+        return replace(self.elsewise, terms=terms)

@@ -19,7 +19,7 @@ from failgym.evaluation.statistics.interval_width import stretch
 from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import Verdict, verdict_on
 
-__all__ = ["CHOSEN", "VALUES", "Judged", "acted", "chosen_on_the_past", "judged"]
+__all__ = ["CHOSEN", "VALUES", "Judged", "chosen_on_the_past", "judged"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -120,7 +120,7 @@ def judged(
         chosen: only for `CHOSEN`: the name of the rule that was chosen for each fold.
     """
     spent, even = ground.spent, _even(ground)
-    acts = acted(ground, played)
+    acts = _acted(ground, played)
     verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
     low, high = _interval(verdict, ground)
     by_term = ground.replay - played.terms
@@ -190,7 +190,7 @@ def _interval(verdict: Verdict, ground: Ground) -> tuple[float | None, float | N
     return low * spent / 100.0, high * spent / 100.0
 
 
-def acted(ground: Ground, played: Played) -> bool:
+def _acted(ground: Ground, played: Played) -> bool:
     """Did a policy ever change what happens?"""
     return bool((played.terms != ground.replay).any())
 
