@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from experiments.markdown import table
@@ -19,14 +19,19 @@ LEAST_RULES = 2
 
 def agents(rows: Sequence[dict[str, Any]]) -> str:
     """Agents beside the best rule, as `experiments.agents_and_rules` wrote them."""
-    columns = ["", "judged on", "slices", "trained by", "agents", "best rule", "agents above it"]
+    columns = [
+        *("", "judged on", "slices", "trained by", "training runs", "agents", "lowest to highest"),
+        *("best rule", "agents above it"),
+    ]
     lines = [
         [
             f"`failgym/{row['env']}`",
             f"{row['place']}",
             f"{row['slices']:,}",
             f"`{row.get('algorithm', 'maskable_ppo')}`",
+            f"{len(row['runs'])}",
             estimate(row["agents"]),
+            _spread(row["runs"].values()),
             f"`{row['rule']}` {estimate(row['rule_score'])}",
             estimate(row["above"]),
         ]
@@ -34,6 +39,11 @@ def agents(rows: Sequence[dict[str, Any]]) -> str:
         if shown(row["env"])
     ]
     return "\n".join(table(columns, lines))
+
+
+def _spread(scores: Collection[float]) -> str:
+    """The lowest and the highest of the scores of training runs, if there are several."""
+    return f"{min(scores):.1f} to {max(scores):.1f}" if len(scores) > 1 else ""
 
 
 def same_traces(rows: Sequence[dict[str, Any]]) -> str:
