@@ -86,8 +86,8 @@ class Rounding:
             shown: float32 [batch, fields].
             largest: of the logits, whatever their sign.
         """
-        with np.errstate(over="ignore"):
-            norm = float(np.sqrt(np.einsum("ij,ij->i", shown, shown).max(initial=0.0)))
+        exact = shown.astype(np.float64)
+        norm = float(np.sqrt(np.einsum("ij,ij->i", exact, exact).max(initial=0.0)))
         off = self.fixed + self.per * norm
         return 4.0 * off + MORE * UNIT * (1.0 + largest)  # of each of two, by numpy and by torch
 

@@ -212,8 +212,8 @@ def _drawn_there(closed: ClosedLoop) -> str:
     if closed.drawn is None or closed.drawn <= MOSTLY:
         return ""
     return (
-        f" {100.0 * closed.drawn:.0f} % of this was saved or lost in stretches in which some task"
-        " met an attempt that was drawn."
+        f" {100.0 * closed.drawn:.0f} % of what it saves and loses there is of stretches in which"
+        " some task met an attempt that was drawn."
     )
 
 

@@ -175,8 +175,9 @@ def _saved_in(world: World, scenario: Scenario, policy: Policy, name: str, chose
     done = completion_time(world, replay, None) - completion_time(world, run, None)
     net = float((replay.costs - run.costs).sum()) / machine_hour_of(world)
     tasks = float(world.own_sizes[slices].sum())
-    beyond = replay.drawn_in, run.drawn_in
-    met = np.nan if None in beyond else float(any(one[0] for one in beyond if one is not None))
+    met = np.nan  # some task of replay or of the policy
+    if replay.drawn_in is not None and run.drawn_in is not None:
+        met = float(replay.drawn_in[0] or run.drawn_in[0])
     return np.array([tasks, net, float(work.sum()) / HOUR, float(done.sum()) / HOUR, met])
 
 

@@ -121,6 +121,22 @@ def test_numpy_rounds_by_less_than_what_it_decides_by(
     assert np.array_equal(best, network.predict(shown, **options)[0])
 
 
+def test_squares_of_small_numbers_are_not_lost() -> None:
+    """Weights as large as the fields are small, whose products cancel."""
+    network, rng = network_of("ppo", "relu"), np.random.default_rng(7)
+    first = network.mlp_extractor.policy_net[0]
+    with torch.no_grad():
+        for bias in (layer.bias for layer in (first, network.mlp_extractor.policy_net[2])):
+            bias.zero_()
+        first.weight *= 3e27
+        first.weight[:, 10:] = -first.weight[:, :10]
+    shown = rng.normal(scale=1e-24, size=(ROWS, len(FIELDS))).astype(np.float32)
+    shown[:, 10:] = shown[:, :10] * (1.0 + np.float32(1e-6) * rng.normal(size=(ROWS, 10)))
+    found = actor_of(network).best_actions(shown)
+    assert found is not None
+    assert np.array_equal(found, network.predict(shown, deterministic=True)[0])
+
+
 def test_actions_that_are_nearly_as_good_are_told_apart_by_torch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

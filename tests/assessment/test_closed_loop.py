@@ -138,7 +138,9 @@ def test_a_rule_that_never_acts_there_says_nothing_of_own_machines() -> None:
     assert (told.answer, told.policy) == ("adopt", "blind_kill")
     assert "drawn" not in told.evidence[1]
     chance = with_closed_loop(advice, replace(saves, drawn=0.8), last)
-    assert "80 % of this was saved or lost in stretches in which some task" in chance.evidence[1]
+    assert (
+        "80 % of what it saves and loses there is of stretches in which some" in chance.evidence[1]
+    )
     other = with_closed_loop(advice, saves, replace(last, folds=(3, 4)))
     assert "(as recorded its last tenth could not be judged)" in other.evidence[1]
 

@@ -183,7 +183,21 @@ def test_what_a_clock_shows_that_nobody_has_set_is_missing(tmp_path: Path, unset
     assert fates_of(read(tmp_path, row)) == {("7", 0): [(0, None, 0, "CENSORED", None)]}
 
 
-@pytest.mark.parametrize("wrong", ["1969-13-45", "1950-05-05", "0025-01-02", "1970-01-00"])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("unset", ["1970-01-01", "1970-01-01T01:00:00", "1970-01-02T23:00:00"])
+def test_no_clock_was_set_in_other_time_zones_either(tmp_path: Path, zone: str, unset: str) -> None:
+    times = {"submit": "2024-03-01T08:00:00", "start": unset, "end": unset}
+    trace = read(tmp_path, {"job": "7", **times, "outcome": "running"}, timezone=zone)
+    assert fates_of(trace) == {("7", 0): [(0, None, 0, "CENSORED", None)]}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("1969-13-45", "1950-05-05", "0025-01-02", "1970-01-00", "1969-12-31T77:00"),
+        *("1900-01-01zzz:00", "1900-01-01T08:00:05"),
+    ],
+)
 def test_other_dates_before_1970_are_refused(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(TraceError, match=f"line 2: field 'start' is '{wrong}'"):
         read(tmp_path, {**ROW, "start": wrong})

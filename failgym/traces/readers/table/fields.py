@@ -65,14 +65,16 @@ MISSING: Final = frozenset(
 """What stands in a field that has no value."""
 DATED: Final = 10**11
 """Numbers that are times from here on [ms], of 1973, count from 1970."""
-ABSENT: Final = ("0000-00-00", "0001-01-01", "1899-12-30", "1900-01-01", "1969-12-31")
-"""Dates that databases, spreadsheets and clocks give for none: those before 1970."""
-UNSET: Final = 2 * DAY
-"""Dates up to here [ms since 1970] are of clocks that nobody had set, where others are of today."""
+ABSENT: Final = ("0000-00-00", "0001-01-01", "1899-12-30", "1900-01-01")
+"""Dates that databases and spreadsheets give, at midnight, for none."""
+EPOCH: Final = ("1969-12-31", "1970-01-01")
+"""Dates that a clock shows before 1970 begins in UTC, which nobody had set."""
+UNSET: Final = 3 * DAY
+"""Dates up to here [ms since 1970] are of such clocks where others are of today: in whatever time
+zone, those of the first two days."""
 KINDS_APART: Final = 10 * 365 * DAY
 """Times that do not count from 1970 are this much earlier than those that do, at least [ms]: a
-record that counts from its beginning is not that long, and clocks that are set show no date before
-1983."""
+record that counts from its beginning is seldom that long."""
 MOST_REMEMBERED: Final = 1 << 16
 """Texts of a field whose meaning is remembered."""
 
@@ -163,7 +165,9 @@ class Times:
         clock = _CLOCK.fullmatch(text, HOUR) if len(text) > DATE else None
         if clock is None and len(text) != DATE:
             raise ValueError
-        if text.startswith(ABSENT):
+        if text[:DATE] in ABSENT and not text[DATE:].strip("T 0:.,Z+"):
+            return NONE
+        if text[:DATE] in EPOCH and self._is_before_1970(text, clock):
             return NONE
         if clock is None:
             return self._dated(self._clock.hour(text, _hour) * 1000)
@@ -171,6 +175,16 @@ class Times:
         base = (self._utc if zone else self._clock).hour(text[:HOUR], _hour)
         seconds = base + 60 * int(minute) + int(second or 0) - _offset(zone)
         return self._dated(seconds * 1000 + int((fraction or "0").ljust(3, "0")[:3]))
+
+    def _is_before_1970(self, text: str, clock: re.Match[str] | None) -> bool:
+        """Whether an hour begins before. Raises ValueError for none."""
+        _hour(text[:HOUR])
+        local = self._utc if clock is not None and clock[4] else self._clock
+        try:
+            local.hour(text[:HOUR], _hour)
+        except ValueError:
+            return True
+        return False
 
     def _dated(self, time: int) -> int:
         """The time of a date; just before 1970 it is of a clock that nobody had set."""

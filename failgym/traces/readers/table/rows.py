@@ -38,7 +38,7 @@ from failgym.traces.readers.table.files import Block
 from failgym.traces.readers.table.words import CAUSES, Word, word_of
 from failgym.traces.schema import TraceError
 from failgym.traces.validate import MOST_GPUS
-from failgym.vocabulary import Cause, Outcome
+from failgym.vocabulary import DAY, Cause, Outcome
 
 __all__ = ["Rows"]
 
@@ -226,9 +226,11 @@ class Rows:
             return
         (first, dated), (last, other) = self.since_1970, self.others
         if first - last > KINDS_APART:
+            year = 1970 + round(first / (365.25 * DAY))
             raise TraceError(
-                f"{other} does not count from 1970, but this time does: {dated}; expected times of"
-                " one kind. Missing ones are empty fields; --unit says what numbers count"
+                f"{other} does not count from 1970, but this time, of {year}, seems to: {dated};"
+                " expected times of one kind. Missing ones are empty fields; --unit says what"
+                " numbers count"
             )
 
     def _read(self, name: str, texts: Sequence[str]) -> list[Any]:
