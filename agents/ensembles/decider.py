@@ -77,8 +77,9 @@ class Decider:
         if self.follows:
             answer = said[:, 0].copy()
             apart = np.flatnonzero((said != said[:, :1]).any(axis=1))  # else nothing is to choose
-            begun, allowed = np.zeros_like(apart), np.ones_like(said[apart], dtype=np.bool_)
-            answer[apart] = said[apart, self._chosen(shown[apart], begun, allowed)]
+            if len(apart):
+                begun, allowed = np.zeros_like(apart), np.ones_like(said[apart], dtype=np.bool_)
+                answer[apart] = said[apart, self._chosen(shown[apart], begun, allowed)]
             return answer
         heard = range(len(self.advice)) if self.inputs is None else self.inputs.heard
         first = said[:, heard[0]] if heard else np.full(len(shown), int(Action.CONTINUE))

@@ -87,7 +87,7 @@ class Tuned:
         return found
 
     def _tuned(self, scenario: Scenario) -> Heuristic:
-        """Trials are not kept: they take seconds, and a file of them would take half as long."""
+        """Trials are not kept: all take seconds, and half as long again if a file keeps them."""
         from failgym.tuning import tune
 
         grounds = _grounds(scenario, version_of(scenario.trace))

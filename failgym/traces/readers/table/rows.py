@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from shlex import quote
 from typing import Any, Final
 
@@ -204,21 +205,16 @@ class Rows:
     def _note_kinds(self, file: object, block: Block, found: Mapping[str, list[Any]]) -> None:
         """Note which times count from 1970, and which from something else."""
         for name in ("submit", "start", "end"):
-            times, texts = np.array(found[name]), block.texts[name]
-
-            def at(row: int, of: Ints = times, name: str = name) -> tuple[int, str]:
-                text = block.texts[name][row].strip()
-                return int(of[row]), f"{file}, {block.place} {block.numbers[row]}: {name} {text!r}"
-
-            dated = np.flatnonzero(times >= DATED)
-            others = np.flatnonzero((times > 0) & (times < DATED))
-            if len(dated):
-                first = at(int(dated[np.argmin(times[dated])]))
-                self.since_1970 = min(self.since_1970 or first, first)
-            by_time: list[int] = others[np.argsort(times[others], kind="stable")[::-1]].tolist()
-            last = next((n for n in by_time if not _unset(int(times[n]), texts[n])), None)
-            if last is not None:
-                self.others = max(self.others or at(last), at(last))
+            times = np.array(found[name])
+            read = [
+                (int(times[row]), f"{file}, {block.place} {block.numbers[row]}: {name} {text!r}")
+                for row, text in _first_and_last(times, block.texts[name])
+            ]
+            for one in read:
+                if one[0] >= DATED:
+                    self.since_1970 = min(self.since_1970 or one, one)
+                else:
+                    self.others = max(self.others or one, one)
 
     def check_kinds(self) -> None:
         """Raise TraceError if some times count from 1970, and others from something else."""
@@ -374,9 +370,17 @@ class Rows:
         )
 
 
-def _unset(time: int, text: str) -> bool:
-    """Does a clock show it that nobody had set?"""
-    return time <= UNSET and is_date(text)
+def _first_and_last(times: Ints, texts: Sequence[str]) -> list[tuple[int, str]]:
+    """Row and text of the first time that counts from 1970, and of the last that does not.
+
+    What a clock shows that nobody had set is neither.
+    """
+    dated = np.flatnonzero(times >= DATED)
+    first = [int(dated[np.argmin(times[dated])])] if len(dated) else []
+    others = np.flatnonzero((times > 0) & (times < DATED))
+    by_time: list[int] = others[np.argsort(times[others], kind="stable")[::-1]].tolist()
+    set_ = (row for row in by_time if times[row] > UNSET or not is_date(texts[row]))
+    return [(row, texts[row].strip()) for row in (*first, *islice(set_, 1))]
 
 
 FATE: Final = ("outcome", "cause", "own", "waits", "category", "exit_code")
