@@ -23,14 +23,18 @@ def test_agents_stand_beside_the_best_rule() -> None:
         "place": "20 unseen traces",
         "slices": 1234,
         "agents": interval(21.0),
+        "runs": {"maskable_ppo-0": 22.04, "maskable_ppo-1": 19.96},
         "rule": "algorithm_1 tuned",
         "rule_score": interval(-0.04),
         "above": interval(21.04),
     }
-    assert agents([row]).splitlines()[2] == (
-        "| `failgym/Cloning-v1` | 20 unseen traces | 1,234 | `maskable_ppo` | 21.0 [20.0, 22.0]"
-        " | `algorithm_1 tuned` 0.0 [-1.0, 1.0] | 21.0 [20.0, 22.1] |"
-    )
+    alone = {**row, "runs": {"maskable_ppo-0": 21.0}}
+    start = "| `failgym/Cloning-v1` | 20 unseen traces | 1,234 | `maskable_ppo`"
+    end = "| `algorithm_1 tuned` 0.0 [-1.0, 1.0] | 21.0 [20.0, 22.1] |"
+    assert agents([row, alone]).splitlines()[2:] == [
+        f"{start} | 2 | 21.0 [20.0, 22.0] | 20.0 to 22.0 {end}",
+        f"{start} | 1 | 21.0 [20.0, 22.0] |  {end}",
+    ]
 
 
 def test_a_random_rule_stands_beside_the_best_two_that_are_shipped() -> None:
