@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,23 +10,40 @@ import numpy.typing as npt
 from failgym.sim.shared.rules import Weights
 from failgym.worlds.scenario import Scenario
 
-__all__ = ["completion_times", "prices_of"]
+__all__ = ["Units", "completion_times", "prices_of", "units_of"]
 
 Ints = npt.NDArray[np.int64]
 
 
-def prices_of(scenario: Scenario, tables: Any, tasks: Ints, times: Ints) -> Weights:
-    """The weights of a scenario, in units of the mean machine-time and completion time of tasks.
+class Units(NamedTuple):
+    """What costs are counted in: means of the tasks that set the prices."""
+
+    work: float
+    """machine-time, at least 1 [machine-ms]"""
+    time: float
+    """completion time, at least 1 [ms]"""
+
+
+def units_of(tables: Any, tasks: Ints, times: Ints) -> Units:
+    """The units of costs.
+
+    Args:
+        tables: compiled: TASK and ROW records.
+        tasks: whose machine-time sets the prices, as trace rows.
+        times: whose mean is the unit of completion time [ms].
+    """
+    return Units(_mean_work(tables, tasks), max(float(times.mean()), 1.0))
+
+
+def prices_of(scenario: Scenario, units: Units) -> Weights:
+    """The weights of a scenario.
 
     Where the scenario says what waiting costs, completion time is in units of machine-time too.
 
     Args:
         scenario: says the weights.
-        tables: compiled: TASK and ROW records.
-        tasks: whose machine-time sets the prices, as trace rows.
-        times: whose mean is the unit of completion time [ms].
+        units: of machine-time and of completion time.
     """
-    work, time = _mean_work(tables, tasks), max(float(times.mean()), 1.0)
     price = scenario.waiting_price
     return Weights(
         wasted=scenario.weight_wasted,
@@ -34,8 +51,8 @@ def prices_of(scenario: Scenario, tables: Any, tasks: Ints, times: Ints) -> Weig
         completion=scenario.weight_completion * (1.0 if price is None else price),
         forfeited=scenario.weight_forfeited,
         task_value=scenario.task_value,
-        work_scale=work,
-        time_scale=time if price is None else work,
+        work_scale=units.work,
+        time_scale=units.time if price is None else units.work,
     )
 
 

@@ -92,9 +92,10 @@ class RunTasks:
         """Find replay and the bound of a trace, with every kind of forecast.
 
         The worlds that policies will play are built on the way, while the trace is at hand, if
-        they are kept: else whoever plays would build them once more.
+        they are kept: else whoever plays would build them once more. Those without a forecast come
+        first: slices that are drawn by stake are those of that world, which is then at hand.
         """
-        for cell in cells:
+        for cell in sorted(cells, key=lambda cell: cell.forecast != "none"):
             alike = self.worlds.alike(cell)
             if not self.work.reference_file(alike).is_file():
                 self.work.save_reference(alike, self.worlds.reference(alike))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,10 @@ from failgym.worlds.context import context_of, with_system
 from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
 from failgym.worlds.pinned.world import PinnedWorld
-from failgym.worlds.prices import completion_times, prices_of
+from failgym.worlds.prices import Units, completion_times, prices_of, units_of
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.selection import selected
-from failgym.worlds.source import whole_trace
+from failgym.worlds.source import version_of, whole_trace
 from failgym.worlds.split import Part, learned_from, split_trace
 from failgym.worlds.unasked import nobody_asked
 
@@ -74,11 +75,11 @@ def build_part(scenario: Scenario, slices: Ints) -> tuple[PinnedWorld, Ints]:
 def _tables(scenario: Scenario) -> Tables:
     """What the kernels read."""
     tables, tasks = _asked(scenario)
-    pricing = tables, tasks
     if scenario.split not in ("train", "all") or scenario.decide == "alarm":
-        pricing = _asked(_pricing(scenario))
-    prices = prices_of(scenario, *pricing, completion_times(*pricing))
-    tables = tables._replace(parameters=parameters(scenario, prices))
+        units = _units(_pricing(scenario), version_of(scenario.trace))
+    else:
+        units = units_of(tables, tasks, completion_times(tables, tasks))
+    tables = tables._replace(parameters=parameters(scenario, prices_of(scenario, units)))
     return with_slices(tables, tasks, scenario.slice_tasks)
 
 
@@ -118,6 +119,13 @@ def _compiled(scenario: Scenario, part: Part, known: Part) -> Tables:
     continuation = continuation_of(scenario, part, known.trace)
     weights = Weights(task_value=scenario.task_value)
     return compile_world(part.trace, scenario, context, weights, scenario.seed, continuation)
+
+
+@lru_cache(maxsize=8)  # the folds of a trace
+def _units(pricing: Scenario, trace_version: str) -> Units:
+    """What the tasks that set the prices cost, worked out once for all forecasts of a split."""
+    tables, tasks = _asked(pricing)
+    return units_of(tables, tasks, completion_times(tables, tasks))
 
 
 def _pricing(scenario: Scenario) -> Scenario:

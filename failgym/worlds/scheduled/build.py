@@ -19,7 +19,7 @@ from failgym.world_cache import KeptPart, kept_or_built
 from failgym.worlds.context import context_of
 from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
-from failgym.worlds.prices import completion_times, prices_of
+from failgym.worlds.prices import completion_times, prices_of, units_of
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.scheduled.cluster import with_cluster
 from failgym.worlds.scheduled.nodes import node_predictions
@@ -181,7 +181,7 @@ def _prices(scenario: Scenario, tables: Tables, chosen: Bools) -> Weights:
     times = completion_times(tables, tasks)
     if scenario.completion == "jobs":
         times = critical_paths(tables)[np.unique(tables.tasks["job"][tasks])]
-    return prices_of(scenario, tables, tasks, times)
+    return prices_of(scenario, units_of(tables, tasks, times))
 
 
 def _priced(tables: Tables, scenario: Scenario, prices: Weights) -> npt.NDArray[np.void]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from failgym.traces import Outcome
-from failgym.worlds.prices import completion_times, prices_of
+from failgym.worlds.prices import completion_times, prices_of, units_of
 from failgym.worlds.split import Part
 from tests.worlds.toy import ToyScenario
 from tests.worlds.toy.world import ROW, TASK, Tables, ToyWorld
@@ -35,6 +35,6 @@ def build(scenario: ToyScenario, part: Part) -> ToyWorld:
     order = chosen[np.argsort(tasks["submit"][chosen], kind="stable")]
     at = np.append(np.arange(0, len(order), scenario.slice_tasks), len(order))
     tables = Tables(tasks, rows, order, at, 0.0, 0.0)
-    prices = prices_of(scenario, tables, order, completion_times(tables, order))
+    prices = prices_of(scenario, units_of(tables, order, completion_times(tables, order)))
     lost = prices.wasted / prices.work_scale
     return ToyWorld(tables._replace(lost=lost, forfeited=prices.forfeited / prices.work_scale))
