@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import linregress, spearmanr
 
 from experiments.markdown import interval, table
 from experiments.measured_worlds import world_of
@@ -66,6 +67,10 @@ TOLD_APART = (
     f"half-width of their difference ({HALF_WIDTH:g} asked)",
     *(f"pairs {APART:g} points apart", f"told apart ({SHARE} % asked)"),
     *("two best policies of all that differ", "half-width of their difference"),
+)
+WITH_ROOM = (
+    *("", "forecast", "traces", "best rule as published", "points for one deviation of log room"),
+    *("rank correlation", "deviation of log room"),
 )
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
@@ -285,6 +290,40 @@ def told_apart(source: Source) -> list[str]:
             ]
         )
     return table(list(TOLD_APART), rows)
+
+
+def with_room(source: Source) -> list[str]:
+    """The lines of a table of how scores of traces go with what there is to gain on them.
+
+    Of the best rule as published: the slope of a line through the scores of traces over the
+    logarithm of their room (least squares), for one standard deviation of it and with its standard
+    error; Spearman's rank correlation; and that deviation.
+    """
+    rules, rows = groups(source)[PUBLISHED], list[list[str]]()
+    shown = list({place.field.env: place for place in reversed(places(source))}.values())[::-1]
+    for place in shown:
+        best = place.best([name for name in rules if name != "replay"])
+        cell = place.field.cell("" if best is None else best[0])
+        if best is None or cell is None:
+            continue
+        traces, at = np.unique(place.field.slices[:, 0], return_inverse=True)
+        room = np.bincount(at, place.field.possible, len(traces))
+        score = 100.0 * np.bincount(at, cell.runs.saved.mean(axis=0), len(traces)) / room
+        if len(traces) < 3 or not (room > 0.0).all() or np.ptp(room) == 0.0:
+            continue
+        log_room = np.log(room)
+        deviation = float(log_room.std(ddof=1))
+        slope: Any = linregress(log_room / deviation, score)
+        order: Any = spearmanr(log_room, score)
+        rows.append(
+            [
+                *(f"`failgym/{place.field.env}`", place.field.forecast, f"{len(traces):,}"),
+                f"`{best[0]}`",
+                f"{slope.slope:.1f}, give or take {slope.stderr:.1f}",
+                *(f"{order.statistic:.2f}", f"{deviation:.2f}"),
+            ]
+        )
+    return table(list(WITH_ROOM), rows)
 
 
 def _two_best(place: Place) -> tuple[str, str]:

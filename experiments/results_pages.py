@@ -86,6 +86,7 @@ from experiments.leaderboard_tables import (
     short,
     summary,
     told_apart,
+    with_room,
 )
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
@@ -122,6 +123,7 @@ PAGES = {
     "fingerprint": "docs/results/leaderboard.md",
     "reached": "docs/results/leaderboard.md",
     "told_apart": "docs/results/power.md",
+    "with_room": "docs/results/intervals.md",
     "board": "docs/results/README.md",
     "speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
@@ -265,6 +267,7 @@ def write_board(folder: Path, oracle: Any) -> None:
     write("policies", "\n".join(complete(source)))
     rows = f"{len(source.results):,} rows of suite `{source.suite}`"
     write("told_apart", "\n".join(told_apart(source)))
+    write("with_room", "\n".join(with_room(source)))
     write("fingerprint", f"{rows}: `{fingerprint(source.results)}`")
     if oracle is not None:
         write("reached", "\n".join(reached(source, oracle)))

@@ -22,6 +22,7 @@ from experiments.leaderboard_tables import (
     short,
     summary,
     told_apart,
+    with_room,
 )
 from experiments.markdown import generated, interval
 from experiments.measured_worlds import world_of
@@ -214,6 +215,31 @@ def test_pairs_are_told_apart_by_their_paired_difference(board: Source) -> None:
     assert row[5].endswith(" of 1")
     one = next(row for row in rows if row[0] == "`failgym/Workflow-v1`")
     assert one[3:5] == ["", ""]  # where young failed
+
+
+def test_scores_that_grow_with_the_room_have_that_slope() -> None:
+    """Five points for each standard deviation of its logarithm, exactly, and none elsewhere."""
+    source = read_source(TOP / "experiments" / "measured" / "v2")
+    rows = source.results[source.results["policy"].isin(["replay", "young"])].copy()
+    rows = rows[rows["env"].eq("Checkpoint-v1")]
+    room = rows["replay_cost"] - rows["bound_cost"]
+    logs = np.log(room[rows["policy"].eq("replay") & rows["forecast"].eq("drawn")])
+    share = 0.3 + 0.05 * (np.log(room) - logs.mean()) / logs.std(ddof=1)
+    share = share.where(rows["policy"].eq("young"), 0.0)
+    rows[["overhead", "completion", "forfeited", "others"]] = 0.0
+    rows["wasted"] = rows["replay_cost"] - share * room
+    rows["cost_blocks"] = [[cost] for cost in rows["wasted"]]
+    entries = tuple(one for one in source.entries if one.name in ("replay", "young"))
+    found = cells(with_room(replace(source, results=rows, entries=entries)))
+    assert found[2:] == [
+        [
+            *("`failgym/Checkpoint-v1`", "drawn", "30", "`young`"),
+            *("5.0, give or take 0.0", "1.00", f"{logs.std(ddof=1):.2f}"),
+        ]
+    ]
+    assert cells(with_room(source))[2:] == cells(
+        generated(TOP / "docs/results/intervals.md", "with_room").strip().splitlines()
+    )[2:]
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:
