@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import linregress, spearmanr
+from scipy import stats
 
 from experiments.markdown import interval, table
 from experiments.measured_worlds import world_of
@@ -313,8 +313,9 @@ def with_room(source: Source) -> list[str]:
             continue
         log_room = np.log(room)
         deviation = float(log_room.std(ddof=1))
-        slope: Any = linregress(log_room / deviation, score)
-        order: Any = spearmanr(log_room, score)
+        known: Any = stats
+        slope = known.linregress(log_room / deviation, score)
+        order = known.spearmanr(log_room, score)
         rows.append(
             [
                 *(f"`failgym/{place.field.env}`", place.field.forecast, f"{len(traces):,}"),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from failgym.predictors import Learned
 from failgym.traces import Trace
 from failgym.worlds.kinds import kind_of
-from failgym.worlds.recent import Recent
+from failgym.worlds.recent import Recent, bytes_of
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.source import version_of
 from failgym.worlds.split import Part
@@ -21,7 +21,10 @@ __all__ = ["RECENT", "build_part", "build_world", "part_of", "split_of"]
 
 Ints = npt.NDArray[np.int64]
 
-RECENT = Recent()
+MOST, ROOM = 16, 250_000_000
+"""Worlds that are at hand, and bytes that they take together, unless one alone takes more: two
+worlds of a record of 400,000 tasks. Another is read from disk again (`failgym.world_cache`)."""
+RECENT: Recent[World] = Recent(lambda world: bytes_of(getattr(world, "tables", ())), MOST, ROOM)
 """The worlds of this process."""
 
 

@@ -32,6 +32,7 @@ from failgym.predictors.others import OtherPredictor, other_predictors
 from failgym.predictors.store import check_shapes, read_forecast
 from failgym.traces import Trace
 from failgym.worlds.cross_fitting import cross_fitted, learned_jobs
+from failgym.worlds.recent import Recent, bytes_of
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.selection import shown_tasks
 from failgym.worlds.settings.source import generated
@@ -302,9 +303,7 @@ def _cross_fitted(given: _Unfitted, part: Part, known: Part) -> Forecast:
     """Made once for the worlds of a split that are built one after the other."""
 
     def said_by(train: Trace, jobs: Bools) -> Forecast:
-        if train is known.trace:
-            return _fitted(given, _Content(train)).predict_jobs(part.trace, jobs)
-        return copy(given.predictor).fit(train).predict_jobs(part.trace, jobs)
+        return _fitted(given, _Content(train)).predict_jobs(part.trace, jobs)
 
     return cross_fitted(said_by, part, known, learned_jobs(part, known))
 
@@ -338,10 +337,21 @@ class _Unfitted:
     parameters: str
 
 
-@lru_cache(maxsize=4)
 def _fitted(given: _Unfitted, train: _Content) -> Learned:
-    """A fitted copy of a predictor, made once for the worlds of all splits."""
-    return train.learned_by(copy(given.predictor))
+    """A fitted copy of a predictor, made once for the worlds of all splits, and for all scenarios
+    that learn the same.
+    """
+    found = _FITTED.get((given, train))
+    if found is None:
+        found = _FITTED.keep((given, train), train.learned_by(copy(given.predictor)))
+    return found
+
+
+_FITTED: Recent[Learned] = Recent(
+    lambda fitted: bytes_of(tuple(fitted.arrays().values())), most=128, room=128_000_000
+)
+"""Of the folds of a record there are eight each for every kind of forecast, of a megabyte each for
+a record of 400,000 tasks."""
 
 
 def _aligned(forecast: Forecast, part: Part) -> Forecast:

@@ -255,19 +255,22 @@ class TestPredictorsThatLearn:
         kind = models._Kind("tests.predictors.frequencies", "Frequencies")
         monkeypatch.setitem(models._FORECASTING, "frequencies", kind)
 
-    def test_learn_once_for_all_splits(self) -> None:
+    def test_learn_once_for_all_splits_and_rules(self) -> None:
         COUNTED.clear()
         predictor = Counting()
         for name in ("GracePeriod-v1", "Mitigation-v1"):
             for split in SPLITS:
-                build_world(scenario(name, split=split, forecast=predictor))
+                for price in (1.0, 2.0):
+                    build_world(
+                        scenario(name, split=split, forecast=predictor, weight_wasted=price)
+                    )
         hashes: list[str] = []
         for name in ("GracePeriod-v1", "Mitigation-v1"):
             for split in ("train", "fit"):
                 learned = split_of(scenario(name), split)
                 hashes.append(learned.content_hash)
                 blocks = [jobs_of(learned, rest).content_hash for rest in without_blocks(learned)]
-                hashes += blocks * (2 if split == "train" else 1)  # "all" holds them too
+                hashes += blocks
         assert sorted(COUNTED) == sorted(hashes)
 
     @pytest.mark.parametrize("name", ["GracePeriod-v1", "Mitigation-v1"])

@@ -237,9 +237,10 @@ def test_scores_that_grow_with_the_room_have_that_slope() -> None:
             *("5.0, give or take 0.0", "1.00", f"{logs.std(ddof=1):.2f}"),
         ]
     ]
-    assert cells(with_room(source))[2:] == cells(
-        generated(TOP / "docs/results/intervals.md", "with_room").strip().splitlines()
-    )[2:]
+    assert (
+        cells(with_room(source))[2:]
+        == cells(generated(TOP / "docs/results/intervals.md", "with_room").strip().splitlines())[2:]
+    )
 
 
 def test_scores_and_intervals_are_those_of_the_page(board: Source) -> None:

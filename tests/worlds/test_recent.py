@@ -9,7 +9,7 @@ import pytest
 
 from failgym.envs import resolve
 from failgym.worlds.build import RECENT, build_world
-from failgym.worlds.recent import Recent
+from failgym.worlds.recent import Recent, bytes_of
 
 
 class Sized:
@@ -19,7 +19,11 @@ class Sized:
         self.tables = (np.zeros(size // 2, dtype=np.uint8), (np.zeros(size - size // 2, "u1"),))
 
 
-def filled(recent: Recent, *sizes: int) -> list[bool]:
+def at_hand(most: int, room: int = 1_000) -> Recent[Any]:
+    return Recent(lambda world: bytes_of(world.tables), most, room)
+
+
+def filled(recent: Recent[Any], *sizes: int) -> list[bool]:
     """Keep worlds of so many bytes; which are still at hand?"""
     worlds: list[Any] = [Sized(size) for size in sizes]
     for key, world in enumerate(worlds):
@@ -38,11 +42,11 @@ def filled(recent: Recent, *sizes: int) -> list[bool]:
     ],
 )
 def test_worlds_that_were_used_last_stay(sizes: tuple[int, ...], stay: list[bool]) -> None:
-    assert filled(Recent(most=4, room=100), *sizes) == stay
+    assert filled(at_hand(most=4, room=100), *sizes) == stay
 
 
 def test_who_is_asked_for_was_used() -> None:
-    recent = Recent(most=2)
+    recent = at_hand(most=2)
     first, second, third = (Sized(1) for _ in range(3))
     kept: Any = recent.keep
     kept("first", first)
