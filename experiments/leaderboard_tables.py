@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
@@ -72,6 +73,8 @@ WITH_ROOM = (
     *("", "forecast", "traces", "best rule as published", "points for one deviation of log room"),
     *("rank correlation", "deviation of log room"),
 )
+FEWEST, RESAMPLES = 20, 1_000
+"""Traces that a slope needs, and how often they are resampled."""
 NOT_PLAYED = ""
 RANK, LAST = "rank (possible)", ("drawn", "ranks at prices")
 BESIDE = {
@@ -296,8 +299,8 @@ def with_room(source: Source) -> list[str]:
     """The lines of a table of how scores of traces go with what there is to gain on them.
 
     Of the best rule as published: the slope of a line through the scores of traces over the
-    logarithm of their room (least squares), for one standard deviation of it and with its standard
-    error; Spearman's rank correlation; and that deviation.
+    logarithm of their room (least squares), for one standard deviation of it; Spearman's rank
+    correlation; both with 95 % intervals over traces (bootstrap, percentiles); and that deviation.
     """
     rules, rows = groups(source)[PUBLISHED], list[list[str]]()
     shown = list({place.field.env: place for place in reversed(places(source))}.values())[::-1]
@@ -309,22 +312,37 @@ def with_room(source: Source) -> list[str]:
         traces, at = np.unique(place.field.slices[:, 0], return_inverse=True)
         room = np.bincount(at, place.field.possible, len(traces))
         score = 100.0 * np.bincount(at, cell.runs.saved.mean(axis=0), len(traces)) / room
-        if len(traces) < 3 or not (room > 0.0).all() or np.ptp(room) == 0.0:
+        if len(traces) < FEWEST or not (room > 0.0).all() or np.ptp(room) == 0.0:
             continue
         log_room = np.log(room)
         deviation = float(log_room.std(ddof=1))
-        known: Any = stats
-        slope = known.linregress(log_room / deviation, score)
-        order = known.spearmanr(log_room, score)
+        steep, order = _slope_and_order(log_room / deviation, score)
         rows.append(
             [
                 *(f"`failgym/{place.field.env}`", place.field.forecast, f"{len(traces):,}"),
-                f"`{best[0]}`",
-                f"{slope.slope:.1f}, give or take {slope.stderr:.1f}",
-                *(f"{order.statistic:.2f}", f"{deviation:.2f}"),
+                *(f"`{best[0]}`", interval(steep)),
+                f"{order.value:.2f} [{order.low:.2f}, {order.high:.2f}]",
+                f"{deviation:.2f}",
             ]
         )
     return table(list(WITH_ROOM), rows)
+
+
+def _slope_and_order(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> list[Estimate]:
+    """The slope of a line through points, and their rank correlation, with intervals over points.
+
+    Resamples in which all are one point say nothing, and are left out.
+    """
+    known: Any = stats
+
+    def both(at: npt.NDArray[np.int64]) -> tuple[float, float]:
+        return known.linregress(x[at], y[at]).slope, known.spearmanr(x[at], y[at]).statistic
+
+    drawn = np.random.default_rng(0).integers(0, len(x), (RESAMPLES, len(x)))
+    found = np.array([both(at) for at in drawn if np.ptp(x[at]) > 0.0])
+    low, high = np.percentile(found, (2.5, 97.5), axis=0)
+    values = both(np.arange(len(x)))
+    return [Estimate(*one) for one in zip(values, low.tolist(), high.tolist(), strict=True)]
 
 
 def _two_best(place: Place) -> tuple[str, str]:

@@ -87,6 +87,7 @@ def stored(tmp_path: Path) -> Path:
 def anew(scenario: Scenario) -> Any:
     """The world of a scenario in a process that has built none."""
     build.RECENT.cache_clear()
+    pinned_steps._UNITS.cache_clear()
     return build_world(scenario).tables
 
 

@@ -234,7 +234,7 @@ def test_scores_that_grow_with_the_room_have_that_slope() -> None:
     assert found[2:] == [
         [
             *("`failgym/Checkpoint-v1`", "drawn", "30", "`young`"),
-            *("5.0, give or take 0.0", "1.00", f"{logs.std(ddof=1):.2f}"),
+            *("5.0 [5.0, 5.0]", "1.00 [1.00, 1.00]", f"{logs.std(ddof=1):.2f}"),
         ]
     ]
     assert (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,10 @@ from failgym.worlds.continuation import continuation_of
 from failgym.worlds.forecast import forecast_of, makers
 from failgym.worlds.pinned.world import PinnedWorld
 from failgym.worlds.prices import Units, completion_times, prices_of, units_of
+from failgym.worlds.recent import Recent
 from failgym.worlds.scenario import Scenario, Split
 from failgym.worlds.selection import selected
-from failgym.worlds.source import version_of, whole_trace
+from failgym.worlds.source import whole_trace
 from failgym.worlds.split import Part, learned_from, split_trace
 from failgym.worlds.unasked import nobody_asked
 
@@ -76,7 +77,7 @@ def _tables(scenario: Scenario) -> Tables:
     """What the kernels read."""
     tables, tasks = _asked(scenario)
     if scenario.split not in ("train", "all") or scenario.decide == "alarm":
-        units = _units(_pricing(scenario), version_of(scenario.trace))
+        units = _units(_pricing(scenario))
     else:
         units = units_of(tables, tasks, completion_times(tables, tasks))
     tables = tables._replace(parameters=parameters(scenario, prices_of(scenario, units)))
@@ -121,11 +122,19 @@ def _compiled(scenario: Scenario, part: Part, known: Part) -> Tables:
     return compile_world(part.trace, scenario, context, weights, scenario.seed, continuation)
 
 
-@lru_cache(maxsize=8)  # the folds of a trace
-def _units(pricing: Scenario, trace_version: str) -> Units:
+def _units(pricing: Scenario) -> Units:
     """What the tasks that set the prices cost, worked out once for all forecasts of a split."""
-    tables, tasks = _asked(pricing)
-    return units_of(tables, tasks, completion_times(tables, tasks))
+    decided = [getattr(pricing, one.name) for one in fields(pricing) if one.name != "trace"]
+    key = *decided, whole_trace(pricing).content_hash
+    found = _UNITS.get(key)
+    if found is None:
+        tables, tasks = _asked(pricing)
+        found = _UNITS.keep(key, units_of(tables, tasks, completion_times(tables, tasks)))
+    return found
+
+
+_UNITS: Recent[Units] = Recent(lambda _: 0, most=8, room=0)
+"""Of the folds of a trace."""
 
 
 def _pricing(scenario: Scenario) -> Scenario:
