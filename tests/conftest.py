@@ -47,14 +47,16 @@ def shared_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 LONGEST = (
     "tests/test_room.py",
+    "tests/agents/test_many.py",
     "tests/leaderboard/test_host_mode.py",
-    "tests/leaderboard/test_proofs.py",
-    "tests/traces/test_synthetic.py",
-    "tests/envs/test_sb3.py",
-    "tests/traces/describe/test_plots.py",
-    "tests/tuning/test_study.py",
+    "tests/agents/test_rolling_origin.py",
+    "tests/cli/test_leaderboard.py",
+    "tests/assessment/test_workers.py",
+    "tests/leaderboard/test_policies.py",
+    "tests/tuning/test_shared.py",
     "tests/comparison/test_comparison.py",
-    "tests/baselines/test_registry.py",
+    "tests/experiments/test_generalisation.py",
+    "tests/leaderboard/test_proofs.py",
     "tests/papers/test_panda.py",
 )
 """Files that take longest: they are begun first, so that no process works on when others rest."""
