@@ -15,7 +15,7 @@ __all__ = ["FIGURES", "advice", "assessments"]
 
 FIGURES = ("jobs", "tasks", "span", "useful", "wasted", "unknown", "content")
 """What is kept of what happened (`failgym.assessment.Happened`)."""
-GIGABYTE = 2**30
+GIGABYTE = 10**9
 
 
 def assessments(rows: Sequence[dict[str, Any]]) -> str:

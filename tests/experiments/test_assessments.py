@@ -33,7 +33,7 @@ def test_a_row_is_what_the_report_says(tmp_path: Path) -> None:
     assert shown[:2] == ["1. again", "60"]
     assert shown[3] == f"{100 * wasted / (wasted + useful):.1f} %"
     assert shown[4].startswith(f"{content['rooms'][0]['hours']:,.0f} h, ")
-    assert shown[6:] == ["0", "not asked", "11", "1.0"]
+    assert shown[6:] == ["0", "not asked", "11", "1.1"]
     assert assessments(rows).splitlines()[-2:] == [
         f"1. `{command}`",
         "2. `failgym assess other --quick`",
