@@ -1,11 +1,17 @@
-"""How much memory there is: asked before much is taken, so that the answer is one line."""
+"""How much memory there is: asked before much is taken, so that the answer is one line.
+
+And what was freed is given back.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["SMALL", "available", "check_room", "size_text"]
+__all__ = ["SMALL", "available", "check_room", "give_back", "size_text"]
 
 SMALL = 1 << 24
 """What is taken without asking [bytes]."""
@@ -31,6 +37,21 @@ def check_room(needed: int, what: str) -> None:
         raise MemoryError(
             f"{what}: needs {size_text(needed)} of memory, and {size_text(free)} are free"
         )
+
+
+def give_back() -> None:
+    """Give memory that was freed back to the system, where the allocators can be told to.
+
+    Both that of C and that of Arrow keep what they freed for what comes next. After a long step
+    that may be as much as is in use.
+    """
+    if "pyarrow" in sys.modules:
+        from failgym.arrow import pa
+
+        pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # only glibc has it
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def size_text(size: float) -> str:

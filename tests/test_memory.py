@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,26 @@ def test_what_there_is_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
         MemoryError, match=r"^a slot: needs 24\.2 GB of memory, and 46 MB are free$"
     ):
         memory.check_room(24_200_000_000, "a slot")
+
+
+def test_what_was_freed_is_given_back() -> None:
+    """What is still in use at the end of the heap keeps all that was freed before it."""
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("the allocator of this platform cannot be told to")
+    code = """
+from pathlib import Path
+from failgym.memory import give_back
+def used():
+    text = Path("/proc/self/status").read_text()
+    return int(text.partition("RssAnon:")[2].split()[0]) // 1024
+blocks = [b"x" * 100_000 for _ in range(3_000)]
+last = blocks[-1]
+del blocks
+before = used()
+give_back()
+print(before, used())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert before > 250
+    assert after < 100

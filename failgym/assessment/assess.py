@@ -32,6 +32,7 @@ from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import STORABLE, Heuristic
 from failgym.baselines.stored import parameters, save_heuristic
 from failgym.envs import Scenario
+from failgym.memory import give_back
 from failgym.policy import Policy
 from failgym.traces import Trace
 from failgym.workers import ALONE, Workers
@@ -287,7 +288,7 @@ def _periods(found: Happened) -> Callable[[Ints], Ints]:
 
 
 class _Clock:
-    """Says what is being worked on, and how long it took."""
+    """Says what is being worked on, and how long it took; what a step freed is given back."""
 
     def __init__(self, step: Callable[[str], None]) -> None:
         self.say, self._name, self._begun = step, "", 0.0
@@ -303,6 +304,7 @@ class _Clock:
 
     def __exit__(self, *_: object) -> None:
         self.seconds[self._name] = time.perf_counter() - self._begun
+        give_back()
 
 
 class _State:
@@ -408,7 +410,7 @@ class _State:
                 *(course, playing, self._work, number),
                 say=lambda name: self._clock.say(f"{step}: {name}"),
             )
-        forget()
+            forget()
         return found
 
     def closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:

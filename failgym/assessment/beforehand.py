@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from failgym.assessment.course import Course
+from failgym.assessment.makers import forget
 from failgym.assessment.measures import Measure, together
 from failgym.assessment.playing import get_ready, play
 from failgym.assessment.work_folder import WorkFolder
@@ -73,6 +74,8 @@ class Beforehand:
 
     def do(self, part: Part) -> bool:
         """Do a part, and keep what came out; False if there is nothing that could be done."""
+        if not part.fold:
+            forget()  # no past is looked at
         try:
             course = self._course(part)
             if not part.policy and not part.fold:

@@ -129,7 +129,7 @@ def assess(
     from failgym.assessment import MEASURES
     from failgym.assessment import assess as assessed
     from failgym.evaluation.progress import working
-    from failgym.traces import Trace
+    from failgym.worlds.source import stored_trace
 
     crew = read_workers(workers, ray_address)
     amount, currency = _price(price)
@@ -165,7 +165,7 @@ def assess(
         unit_ms=unit_ms,
     ).absolute()
     with working("loading", interactive()):
-        trace = Trace.load(folder)
+        trace = stored_trace(folder)
     _begin(out)
     with _alone(out):
         with _steps() as step:

@@ -10,9 +10,9 @@ from typing import Any
 from failgym.traces import Trace, twin
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.worlds.scenario import Scenario
-from failgym.worlds.settings.source import generates
+from failgym.worlds.settings.source import generated, generates
 
-__all__ = ["version_of", "whole_trace"]
+__all__ = ["stored_trace", "version_of", "whole_trace"]
 
 
 def whole_trace(scenario: Scenario) -> Trace:
@@ -34,23 +34,36 @@ def whole_trace(scenario: Scenario) -> Trace:
         return _twin(record, scenario.twin, scenario.trace_seed, scenario.origin)
     if isinstance(source, Trace):
         return source
-    numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())
-    return _loaded(source, *numbers, version_of(source))
-
-
-@lru_cache(maxsize=4)
-def _loaded(
-    source: str | Path, jobs: int, seed: int, changes: tuple[tuple[str, Any], ...], version: str
-) -> Trace:
-    """Generate or read a trace, once per process and version of it."""
-    if str(source) in PROFILES:
-        return generate(replace(PROFILES[str(source)], **dict(changes)), jobs=jobs, seed=seed)
+    if generated(source):
+        numbers = scenario.jobs, scenario.trace_seed, tuple(changes.items())
+        return _generated(str(source), *numbers)
     if not Path(source).exists():
         known = ", ".join(PROFILES)
         raise ValueError(
             f"trace: expected a profile ({known}) or the folder of a trace, got {source}"
         )
-    return Trace.load(source)
+    return stored_trace(source)
+
+
+def stored_trace(folder: str | Path) -> Trace:
+    """The trace of a folder, read once: who asks for it and the scenarios that name it share it.
+
+    Raises:
+        ValueError: as `failgym.traces.Trace.load`.
+    """
+    return _loaded(str(folder), version_of(folder))
+
+
+@lru_cache(maxsize=4)
+def _generated(profile: str, jobs: int, seed: int, changes: tuple[tuple[str, Any], ...]) -> Trace:
+    """Generate a trace, once per process."""
+    return generate(replace(PROFILES[profile], **dict(changes)), jobs=jobs, seed=seed)
+
+
+@lru_cache(maxsize=4)
+def _loaded(folder: str, version: str) -> Trace:
+    """Read a trace, once per process and version of it."""
+    return Trace.load(folder)
 
 
 @lru_cache(maxsize=2)

@@ -28,7 +28,7 @@ def nothing_at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget() -> None:
-    for cache in (build.RECENT, steps._UNITS, source._loaded):
+    for cache in (build.RECENT, steps._UNITS, source._generated, source._loaded):
         cache.cache_clear()
 
 
@@ -65,7 +65,7 @@ def test_a_profile_that_was_changed_has_its_own(monkeypatch: pytest.MonkeyPatch)
     before = prices(scenario(trace=PROFILE))
     changed: Any = replace(PROFILES[PROFILE], unfinished_all=0.01)
     monkeypatch.setitem(PROFILES, PROFILE, changed)
-    source._loaded.cache_clear()
+    source._generated.cache_clear()
     after = prices(scenario(trace=PROFILE))
     assert after != before
     assert after == alone(scenario(trace=PROFILE))
