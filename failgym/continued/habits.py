@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.continued import extended
 from failgym.continued.patience import habits_after
 from failgym.continued.rows import Rows
 from failgym.continued.slowness import Chance, Slowness
@@ -75,7 +76,7 @@ class Habits:
             raise ValueError(f"key: expected whole numbers, got {key.dtype}")
         job = trace.column("tasks", "job")
         slowness = Slowness.of(trace, Rows.of(trace))
-        slow = np.exp((self.task_share - 1.0) * slowness.log)
+        slow = extended.exp((self.task_share - 1.0) * slowness.log)
         return Continuation(
             cell=self.cells.of_jobs(trace)[job],
             failure=self.failure,

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from failgym.continued import extended
 from failgym.continued.rows import Rows, stage_of_tasks
 from failgym.continued.strata import enough
 from failgym.continued.survival import joined
@@ -60,7 +61,7 @@ class Slowness:
         log = np.zeros(tasks)
         median, others = others_median(group[task], duration)
         known = others >= LEAST_SIBLINGS
-        ratio = np.log(np.maximum(duration[known], 1)) - np.log(median[known])
+        ratio = extended.log(np.maximum(duration[known], 1)) - extended.log(median[known])
         log[task[known]] = ratio * others[known] / (others[known] + LEAST_SIBLINGS)
         told = np.zeros(tasks, dtype=np.bool_)
         told[task[known]] = True
@@ -138,7 +139,7 @@ class Chance:
         """Slownesses of the tasks of a trace to the power of 1 - ``task_share``."""
         used = np.flatnonzero(slowness.known & ~slowness.stated)
         spread = slowness.spread[used]
-        factor = np.exp((1.0 - task_share) * slowness.log[used])
+        factor = extended.exp((1.0 - task_share) * slowness.log[used])
         job = trace.column("tasks", "job")[used]
         classes = len(SPREADS) + 1
         often = np.flatnonzero(enough(spread, job, classes, least_rows, least_jobs))
