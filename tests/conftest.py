@@ -22,7 +22,7 @@ with contextlib.suppress(ImportError):  # libraries that use failgym are tested 
     from hypothesis import settings
 
     # What is drawn at random is drawn anew in every run: in the long run it is many examples.
-    settings.register_profile("quick", max_examples=40)
+    settings.register_profile("quick", max_examples=25)
     settings.load_profile("quick")
 
 

@@ -96,7 +96,7 @@ def children(pid: int) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc on this platform")
-@pytest.mark.parametrize("who", ["worker", "command"])
+@pytest.mark.parametrize("who", ["worker", pytest.param("command", marks=pytest.mark.campaign)])
 def test_what_is_killed_goes_on(who: str, singles: dict[str, Content], tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["train", *SHORT_RUN, *SEEDS, "--out", str(out), "--workers", "2"]
