@@ -43,14 +43,14 @@ def give_back() -> None:
     """Give memory that was freed back to the system, where the allocators can be told to.
 
     Both that of C and that of Arrow keep what they freed for what comes next. After a long step
-    that may be as much as is in use.
+    that may be as much as is in use. Of the C libraries only glibc can be told. Nothing is raised.
     """
-    if "pyarrow" in sys.modules:
-        from failgym.arrow import pa
-
-        pa.default_memory_pool().release_unused()
-    if sys.platform == "linux":
-        with suppress(AttributeError):  # only glibc has it
+    arrow = sys.modules.get("pyarrow")
+    with suppress(AttributeError, OSError):  # imported in part, or without such a function
+        if arrow is not None:
+            arrow.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError):
+        if sys.platform == "linux":
             ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -75,7 +75,7 @@ class Beforehand:
     def do(self, part: Part) -> bool:
         """Do a part, and keep what came out; False if there is nothing that could be done."""
         if not part.fold:
-            forget()  # no past is looked at
+            forget()  # pasts were looked at before
         try:
             course = self._course(part)
             if not part.policy and not part.fold:

@@ -1,13 +1,14 @@
-"""Exponentials and logarithms whose last bit is the same on every processor of a kind.
+"""Exponentials and logarithms whose last bit hardly depends on the processor.
 
-NumPy takes other code for these on processors with other instructions, and their last bits differ.
-A length that is multiplied by one of them and cut to whole milliseconds may then differ by one. In
-one of 350 worlds of suite `v2` a task ended milliseconds later than in an earlier run. The code of
-both makes the same world where the later run was made, so another processor is the likely reason.
+NumPy and the C library take other code for these on processors with other instructions, and their
+last bits differ. A length that is multiplied by one of them and rounded to whole milliseconds may
+then differ by one. In one of 350 worlds of suite `v2` a task ended milliseconds later than in an
+earlier run. The code of both makes the same world where the later run was made, so another
+processor is the likely reason.
 
-In extended precision there is one code for all x86 processors (64 bits of mantissa) and for 64-bit
-ARM under Linux (113), and the result is rounded once more. Where a platform has no extended
-precision, these are the usual functions.
+In extended precision (64 bits of mantissa on x86, 113 on 64-bit ARM under Linux) the code is the
+same for all of these, and what their own instructions may differ by is mostly lost when the result
+is rounded. Where a platform has no such type, these are the C library's in double precision.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from failgym.memory import give_back
+
 __all__ = ["Outcome"]
 
 FORESEEN = (ValueError, OSError, MemoryError)
@@ -33,7 +35,7 @@ class Outcome:
 
     @classmethod
     def of(cls, work: Callable[[Any], Any], item: Any) -> Outcome:
-        """Do a step."""
+        """Do a step, and leave the memory that it freed to others."""
         try:
             return cls(work(item))
         except Exception as error:
@@ -43,6 +45,8 @@ class Outcome:
                 cause=_sendable(cause) if isinstance(cause, Exception) else None,
                 trace=traceback.format_exc(),
             )
+        finally:
+            give_back()
 
     def get(self) -> Any:
         """The result. Raises what the step raised, from its cause; what is no line says where."""

@@ -12,7 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from failgym.memory import give_back
 from failgym.workers.engine import GOES_ON, LOOK
 from failgym.workers.environment import one_thread
 from failgym.workers.outcome import Outcome
@@ -76,11 +75,7 @@ _OF_THIS_PROCESS: list[Callable[[Any], Any]] = []
 
 
 def _work(item: Any) -> Outcome:
-    """Do one, and leave the memory that it took to other processes."""
-    try:
-        return Outcome.of(_OF_THIS_PROCESS[0], item)
-    finally:
-        give_back()
+    return Outcome.of(_OF_THIS_PROCESS[0], item)
 
 
 def _begin(work: Callable[[Any], Any]) -> None:

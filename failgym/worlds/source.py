@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -46,12 +47,14 @@ def whole_trace(scenario: Scenario) -> Trace:
 
 
 def stored_trace(folder: str | Path) -> Trace:
-    """The trace of a folder, read once: who asks for it and the scenarios that name it share it.
+    """The trace of a folder, read once: scenarios that name the folder by a path share it.
+
+    It is read again if its ``meta.json`` is another one. Other tables are not looked at again.
 
     Raises:
-        ValueError: as `failgym.traces.Trace.load`.
+        OSError, ValueError: as `failgym.traces.Trace.load`.
     """
-    return _loaded(str(folder), version_of(folder))
+    return _loaded(os.path.abspath(folder), version_of(folder))
 
 
 @lru_cache(maxsize=4)

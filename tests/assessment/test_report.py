@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,23 @@ def test_advice_of_an_earlier_run_does_not_stay(record: Path, tmp_path: Path) ->
     assert (out / "policy.json").is_file()
     assert invoke("assess", record, "--out", out, "--quick") == 0
     assert not (out / "policy.json").exists()
+
+
+def test_a_record_is_read_once_and_each_step_gives_its_memory_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record of its own: others read it anew."""
+    doomed(100, long_ones_finish=False).save(tmp_path / "once")
+    read: list[Any] = []
+    given: list[bool] = []
+    load = Trace.load
+    monkeypatch.setattr(Trace, "load", lambda folder: read.append(folder) or load(folder))
+    steps = import_module("failgym.assessment.assess")  # the package has a function of this name
+    monkeypatch.setattr(steps, "give_back", lambda: given.append(True))
+    out = tmp_path / "report"
+    assert invoke("assess", tmp_path / "once", "--out", out, "--quick") == 0
+    assert len(read) == 1
+    assert len(given) == len(json.loads((out / "report.json").read_text())["seconds"])
 
 
 def test_a_policy_that_is_tried_is_not_replaced(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from failgym.cli import run
-from failgym.workers import ALONE, Workers, each, engine
+from failgym.workers import ALONE, Workers, each, engine, outcome
+from failgym.workers.outcome import Outcome
 
 BAD = ("0", "-1", "1.5", "", "many", "1025", "１")
 """No number of processes."""
@@ -45,6 +46,14 @@ def test_results_are_in_the_order_of_items(workers: Workers) -> None:
 def test_what_a_step_raises_is_raised(workers: Workers) -> None:
     with pytest.raises(ValueError, match=r"^13 brings bad luck$"):
         each(half, [12, 13, 14], workers)
+
+
+@pytest.mark.parametrize("number", [12, 13], ids=["done", "failed"])
+def test_what_a_step_freed_is_given_back(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(outcome, "give_back", lambda: told.append(True))
+    assert (Outcome.of(half, number).error is None) == (number == 12)
+    assert told == [True]
 
 
 class Odd(ValueError):
