@@ -171,7 +171,12 @@ def test_a_record_is_read_once_and_each_step_gives_its_memory_back(
     read: list[Any] = []
     given: list[bool] = []
     load = Trace.load
-    monkeypatch.setattr(Trace, "load", lambda folder: read.append(folder) or load(folder))
+
+    def noted(folder: str | Path) -> Trace:
+        read.append(folder)
+        return load(folder)
+
+    monkeypatch.setattr(Trace, "load", noted)
     steps = import_module("failgym.assessment.assess")  # the package has a function of this name
     monkeypatch.setattr(steps, "give_back", lambda: given.append(True))
     out = tmp_path / "report"
