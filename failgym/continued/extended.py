@@ -2,12 +2,12 @@
 
 NumPy and the C library take other code for these on processors with other instructions, and their
 last bits differ. A length that is multiplied by one of them and rounded to whole milliseconds may
-then differ by one. In one of 350 worlds of suite `v2` a task ended milliseconds later than in an
-earlier run. The code of both makes the same world where the later run was made, so another
-processor is the likely reason.
+then differ by one. In one of 350 worlds of suite `v2` a task ended about a millisecond later than
+in an earlier run, with the same machine-time wasted. The code of both runs makes the same world
+where the later one was made, so another processor is the likely reason.
 
-In extended precision (64 bits of mantissa on x86, 113 on 64-bit ARM under Linux) the code is the
-same for all of these, and what their own instructions may differ by is mostly lost when the result
+In extended precision (64 bits of mantissa on x86, 113 on 64-bit ARM under Linux) one code serves
+all processors of a kind. What their own instructions may differ by is mostly lost when the result
 is rounded. Where a platform has no such type, these are the C library's in double precision.
 """
 

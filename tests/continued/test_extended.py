@@ -16,7 +16,7 @@ HARD = {
     "ln": (704157361.0, 340331899.0, 964632136.0, 160204900.0, 678259518.0, 639057142.0),
 }
 """Values whose result lies so near to the middle between two floats that functions in double
-precision round it to the wrong one; those of one C library do for all of these."""
+precision may round it to the wrong one; where they were found, those of NumPy do for all."""
 extended_only = pytest.mark.skipif(
     np.finfo(np.longdouble).nmant < 63, reason="no extended precision here"
 )
