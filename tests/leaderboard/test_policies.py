@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from failgym.leaderboard import SUITES, Entry, Suite, verify
+from failgym.leaderboard.policy_process.limits import USUAL
+from failgym.leaderboard.policy_process.players import KEPT, Players
 from failgym.leaderboard.policy_process.remote_policy import RemotePolicy
 from failgym.leaderboard.run.tasks import RunTasks
 from failgym.leaderboard.suite.episodes import Failure
@@ -156,6 +158,38 @@ def test_the_cells_of_a_policy_are_shared_by_workers(
     assert sizes == {"--workers 1": [4], "--workers 2": [2, 2]}
     assert results(tmp_path / "alone") == results(tmp_path / "two")
     assert actions(tmp_path / "alone") == actions(tmp_path / "two")
+
+
+def never(spec: str) -> Any:
+    """Loads no baseline."""
+    raise AssertionError(spec)
+
+
+def test_agents_that_are_asked_in_turns_keep_their_processes() -> None:
+    """Of more than are kept the last gives way, so that all the others are there again."""
+    specs = [f"{at}.safetensors" for at in range(KEPT + 2)]
+    players = Players(never, COMMAND)
+    first = [players.player("agent", spec) for spec in specs]
+    again = [players.player("agent", spec) for spec in specs]
+    same = [a is b for a, b in zip(first, again, strict=True)]
+    assert same == [True] * (KEPT - 1) + [False] * 3
+    players.close()
+    assert players.player("agent", specs[0]) is not first[0]
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+def test_code_and_what_a_host_starts_is_alone(hosted: bool) -> None:
+    with closing(Players(never, COMMAND, 60.0, replace(USUAL, hosted=hosted))) as players:
+        agent: Any = players.player("agent", "random")
+        agent.begin(1)
+        kept: Any = players.player("agent", "replay")
+        assert (agent._process is None) == hosted
+        kept.begin(1)
+        code: Any = players.player("code", "random")
+        assert agent._process is kept._process is None
+        code.begin(1)
+        assert players.player("code", "random") is not code
+        assert code._process is None
 
 
 def test_what_cannot_be_loaded_is_a_crash() -> None:

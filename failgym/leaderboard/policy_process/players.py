@@ -55,12 +55,21 @@ class OwnPolicy:
             raise Failure(CRASHED, " ".join(str(error).split())[:MOST_REASON]) from error
 
 
+KEPT = 3
+"""Processes of agents that are kept at once. One with torch takes .45 GB, and 3 s to start."""
+
+
 @dataclass
 class Players:
-    """Makes whoever answers for a policy, and keeps the process of the last agent.
+    """Makes whoever answers for a policy, and keeps the processes of a few agents.
+
+    `verify` asks agents in turns, trace by trace. Where there are more than `KEPT`, the last of
+    those that are kept makes room: each of the others comes back before it does.
 
     Code gets a process of its own for every cell: the slices of an environment are played with each
-    kind of forecast, and whoever remembers the first time knows the future the second time.
+    kind of forecast, and whoever remembers the first time knows the future the second time. It is
+    alone meanwhile, as is any policy that a host's command starts: processes of one user could end
+    each other.
 
     Args:
         load: makes a baseline of its SPEC; a function of a module.
@@ -76,7 +85,9 @@ class Players:
     command: Sequence[str]
     time_limit: float = TIME_LIMIT
     confinement: Confinement = USUAL
-    _last: RemotePolicy | None = field(default=None, init=False)
+    _agents: dict[str, RemotePolicy] = field(default_factory=dict[str, RemotePolicy], init=False)
+    """by SPEC, in the order in which they were begun"""
+    _alone: RemotePolicy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         check_time_limit(self.time_limit)
@@ -93,11 +104,27 @@ class Players:
         if kind == "baseline":
             return OwnPolicy(self.load, spec)
         remote = self._remote(spec)
-        if self._last is None or self._last.spec != remote.spec or kind == "code":
+        if kind == "agent" and not self.confinement.hosted:
+            remote = self._agent(remote)
+        elif self._alone is None or self._alone.spec != remote.spec or kind == "code":
             self.close()
-            self._last = remote
-        self._last.told = told(scenario) if kind == "agent" and scenario is not None else b""
-        return self._last
+            self._alone = remote
+        else:
+            remote = self._alone
+        remote.told = told(scenario) if kind == "agent" and scenario is not None else b""
+        return remote
+
+    def _agent(self, remote: RemotePolicy) -> RemotePolicy:
+        """The agent that is kept, or this one from now on."""
+        if self._alone is not None:
+            self.close()
+        known = self._agents.get(remote.spec)
+        if known is not None:
+            return known
+        if len(self._agents) == KEPT:
+            self._agents.popitem()[1].close()
+        self._agents[remote.spec] = remote
+        return remote
 
     def made_for(self, spec: str) -> list[bool]:
         """For which of `failgym.ENVIRONMENTS` a policy says that it was made. Raises Failure."""
@@ -119,7 +146,9 @@ class Players:
         return RemotePolicy(self.command, spec, self.time_limit, self.confinement)
 
     def close(self) -> None:
-        """End the process of the last policy."""
-        if self._last is not None:
-            self._last.close()
-            self._last = None
+        """End all processes. Raises ValueError if that cannot be done."""
+        if self._alone is not None:
+            remote, self._alone = self._alone, None
+            remote.close()
+        while self._agents:
+            self._agents.popitem()[1].close()
