@@ -147,7 +147,7 @@ def submission(rows: pd.DataFrame, entries: Sequence[PolicyRun], folder: str = "
     return Source(
         rows,
         tuple(entries),
-        suite="v2, version 1",
+        suite="v2, version 2",
         digest=SUITES["v2"].digest,
         failgym="0.9.0",
         traces=tuple((env, 0, f"{at:02x}" * 32) for at, env in enumerate(ENVS)),
@@ -183,7 +183,7 @@ def store(made: Source, folder: Path, files: Mapping[str, dict[str, Any]] | None
         "seconds": {"engine": 1.0, "policy": 1.0},
         "files": {"results.parquet": file_sha256(folder / "results.parquet")},
         "failgym": made.failgym,
-        "suite": {"name": "v2", "version": 1, "digest": made.digest},
+        "suite": {"name": "v2", "version": 2, "digest": made.digest},
         "secret": None,
         "left_out": [],
         "traces": [{"env": env, "seed": at, "content_hash": of} for env, at, of in made.traces],

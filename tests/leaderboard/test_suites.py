@@ -25,8 +25,8 @@ from failgym.worlds.build import split_of
 
 DIGESTS = {
     "smoke": "13e8731bc6386e728572c71e67a026167877c6f37b48eabef2750ad8695425e4",
-    "v2": "0e6c5726ec74c5cb905d425e510247f241543015a644c8be946f0af1bd2abbf7",
-    "v2-lite": "40f1681d1c60ef587e8be86d64bc3134d9985733721b334f50655d160743cbb6",
+    "v2": "37feb69a14b9b7ee11207ea12dc079dbd15103d72c35d28b377aee3bffe851cc",
+    "v2-lite": "5be78d372922ebc9acf5136b493087a7d329921e88ad321d20c0ecc6b4024dd4",
     "v2-real": "76ecf8dd007c7e02d9b8ccfe0a430f185792821d3590bd29a48e1aacfb5259ab",
 }
 PUBLISHED = tuple(DIGESTS)

@@ -183,8 +183,8 @@ def _v2(share: float) -> tuple[Course, ...]:
         return Course(env, trained, seeds, tasks, by_stake=True, changes={"slice_tasks": 1})
 
     return (
-        course("Cloning-v1", 200, {"target": "fail"}, tasks=1_000),
-        course("GracePeriod-v1", 150, {"target": "unfinished"}, tasks=1_000),
+        course("Cloning-v1", 320, {"target": "fail"}, tasks=1_000),
+        course("GracePeriod-v1", 300, {"target": "unfinished"}, tasks=1_000),
         course("Checkpoint-v1", 30, _SYSTEM, tasks=200),
         course("Lineage-v1", 30),
         course("Workflow-v1", 30),
@@ -233,8 +233,8 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         Suite("smoke", 1, _SMOKE),
-        Suite("v2", 1, _v2(1.0)),
-        Suite("v2-lite", 1, _v2(0.1)),
+        Suite("v2", 2, _v2(1.0)),
+        Suite("v2-lite", 2, _v2(0.1)),
         Suite("v2-real", 1, _REAL, real=True),
     )
 }
