@@ -57,10 +57,12 @@ there is to gain. With 6,000 jobs it has 92 [65, 98]: a few jobs decide how near
 RESCUED = {"Cloning-v1"}
 """Where whatever is tried again may finish after all, so that even chance helps: random play has 21
 [8, 33] on all slices."""
-# What is sure of a few slices is seen in every run. What baselines gain takes many of them:
-# `make check-long` plays some in smaller environments, and all in the environments as they are.
+# What is sure of a few slices is seen in every run. What baselines gain takes many of them: some in
+# smaller environments, here where that is `CHEAP`; `make check-long` plays all, as they are, too.
 Size = Literal["few", "some", "all"]
-MANY = [pytest.param(size, marks=pytest.mark.campaign) for size in ("some", "all")]
+CAMPAIGN = pytest.mark.campaign
+CHEAP = {"Checkpoint-v1", "Workflow-v1"}
+"""Where some slices take seconds."""
 PINNED = [name for name in PAPERS if SCENARIOS[name].world == "pinned"]
 
 
@@ -94,56 +96,62 @@ def unexpected(name: str) -> list[str]:
 
 
 @cache
-def tables_of(size: Size) -> dict[str, Table]:
-    """The baselines of which something is expected."""
-    return {name: Table(name, expected(name), size) for name in PAPERS}
+def table(name: str, size: Size) -> Table:
+    """The baselines of which something is expected in a scenario."""
+    return Table(name, expected(name), size)
 
 
-@pytest.fixture(params=["few", *MANY])
-def tables(request: pytest.FixtureRequest) -> dict[str, Table]:
-    """The baselines of which something is expected, on however few slices."""
-    return tables_of(request.param)
-
-
-@pytest.fixture(params=MANY)
-def gains(request: pytest.FixtureRequest) -> dict[str, Table]:
-    """The same, on enough of them to tell who gains."""
-    return tables_of(request.param)
-
-
-@pytest.fixture(scope="module", params=["few", MANY[-1]])
-def others(request: pytest.FixtureRequest) -> dict[str, Table]:
+@cache
+def others(name: str, size: Size) -> Table:
     """Every other baseline that is compatible."""
-    return {name: Table(name, unexpected(name), request.param) for name in PAPERS}
+    return Table(name, unexpected(name), size)
+
+
+def in_every_run(name: str, size: Size) -> bool:
+    """Or only in a campaign?"""
+    return size == "few" or (size == "some" and name in CHEAP)
+
+
+def played(names: Iterable[str], *sizes: Size) -> Any:
+    """A test of each scenario, at each size."""
+    cases = [
+        pytest.param(name, size, marks=() if in_every_run(name, size) else CAMPAIGN)
+        for name in names
+        for size in sizes
+    ]
+    return pytest.mark.parametrize(("name", "size"), cases)
 
 
 def test_every_released_scenario_follows_a_paper() -> None:
     assert set(PAPERS) >= set(RELEASED)
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_the_papers_policy_helps_and_leaves_room(name: str, gains: dict[str, Table]) -> None:
-    row = gains[name].rows[PAPERS[name]]
-    assert row.episodes >= min(12, gains[name].anchors.world.slices)
+@played(PAPERS, "few")
+def test_something_is_decided_on_few_slices(name: str, size: Size) -> None:
+    """Else nothing is seen there."""
+    runs = table(name, size).runs
+    assert (runs["random"].costs != runs["replay"].costs).any()
+
+
+@played(PAPERS, "some", "all")
+def test_the_papers_policy_helps_and_leaves_room(name: str, size: Size) -> None:
+    row = table(name, size).rows[PAPERS[name]]
+    assert row.episodes >= min(12, table(name, size).anchors.world.slices)
     assert 0.0 < row.score < LEFT.get(name, 90.0)
     assert row.high > 0.0, "what it does is not surely harm"
     assert row.low > 0.0 or name in UNSURE
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_the_bound_is_proven_and_nothing_beats_it_on_any_slice(
-    name: str, tables: dict[str, Table]
-) -> None:
-    assert_bounded(tables[name])
+@played(PAPERS, "few", "some", "all")
+def test_the_bound_is_proven_and_nothing_beats_it_on_any_slice(name: str, size: Size) -> None:
+    assert_bounded(table(name, size))
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_no_other_baseline_beats_the_bound_or_acts_illegally(
-    name: str, others: dict[str, Table]
-) -> None:
+@played(PAPERS, "few", "all")
+def test_no_other_baseline_beats_the_bound_or_acts_illegally(name: str, size: Size) -> None:
     """In small environments `tests/baselines` show it: in `test_clairvoyant`, `test_registry`."""
-    assert_bounded(others[name])
-    assert {row.illegal for row in others[name].rows.values()} <= {0}
+    assert_bounded(others(name, size))
+    assert {row.illegal for row in others(name, size).rows.values()} <= {0}
 
 
 def assert_bounded(table: Table) -> None:
@@ -156,68 +164,71 @@ def assert_bounded(table: Table) -> None:
         assert table.rows[policy].score <= 100.0
 
 
-@pytest.mark.parametrize("name", PAPERS)
-def test_replay_is_0_and_no_baseline_acts_illegally(name: str, tables: dict[str, Table]) -> None:
-    rows = tables[name].rows
+@played(PAPERS, "few", "some", "all")
+def test_replay_is_0_and_no_baseline_acts_illegally(name: str, size: Size) -> None:
+    rows = table(name, size).rows
     assert rows["replay"].score == rows["replay"].false_kills == 0
     assert rows["replay"].rescued == 0 or name not in PINNED  # a simulated cluster evicts others
     assert rows["replay"].wasted_work == 1.0
     assert {policy: row.illegal for policy, row in rows.items() if row.illegal} == {}
 
 
-@pytest.mark.parametrize("name", PINNED)
-def test_what_is_left_alone_takes_as_long_as_recorded(name: str, tables: dict[str, Table]) -> None:
-    assert tables[name].rows["replay"].completion_ratio == 1.0
+@played(PINNED, "few", "some", "all")
+def test_what_is_left_alone_takes_as_long_as_recorded(name: str, size: Size) -> None:
+    assert table(name, size).rows["replay"].completion_ratio == 1.0
 
 
-@pytest.mark.parametrize("name", [name for name in PAPERS if name not in RESCUED])
-def test_acting_at_random_is_no_better_than_leaving_all_alone(
-    name: str, gains: dict[str, Table]
-) -> None:
-    assert gains[name].rows["random"].score < 0.0
+@played([name for name in PAPERS if name not in RESCUED], "some", "all")
+def test_acting_at_random_is_no_better_than_leaving_all_alone(name: str, size: Size) -> None:
+    assert table(name, size).rows["random"].score < 0.0
 
 
-def test_never_checkpointing_is_clearly_worse_than_young(gains: dict[str, Table]) -> None:
-    assert gains["Checkpoint-v1"].rows["young"].low > 0.0
+@played(["Checkpoint-v1"], "some", "all")
+def test_never_checkpointing_is_clearly_worse_than_young(name: str, size: Size) -> None:
+    assert table(name, size).rows["young"].low > 0.0
 
 
-def test_prediction_and_period_together_are_better_than_either(gains: dict[str, Table]) -> None:
+@played(["Checkpoint-v1"], "some", "all")
+def test_prediction_and_period_together_are_better_than_either(name: str, size: Size) -> None:
     """Kumar et al., DSN 2020, Table VIII."""
-    rows = gains["Checkpoint-v1"].rows
+    rows = table(name, size).rows
     assert rows["ml_periodic"].score > rows["young"].score
     assert rows["ml_periodic"].score > rows["ml_checkpoint"].score
 
 
-def test_saving_all_outputs_costs_more_than_it_saves(gains: dict[str, Table]) -> None:
+@played(["Lineage-v1"], "some", "all")
+def test_saving_all_outputs_costs_more_than_it_saves(name: str, size: Size) -> None:
     """Ghit and Epema, HPDC 2017, figure 7: what policies are for."""
-    rows = gains["Lineage-v1"].rows
+    rows = table(name, size).rows
     assert rows["checkpoint_all"].score < 0.0
-    assert rows["aware"].score > max(rows[name].score for name in ("size", "periodic_outputs"))
+    assert rows["aware"].score > max(rows[other].score for other in ("size", "periodic_outputs"))
 
 
-def test_placing_what_is_ready_is_what_the_cluster_does(tables: dict[str, Table]) -> None:
-    runs = tables["Workflow-v1"].runs
+@played(["Workflow-v1"], "few", "some", "all")
+def test_placing_what_is_ready_is_what_the_cluster_does(name: str, size: Size) -> None:
+    runs = table(name, size).runs
     assert runs["rank_hybd"].costs.tobytes() == runs["replay"].costs.tobytes()
 
 
+@played(["Mitigation-v1"], "some", "all")
 def test_in_a_loaded_cluster_clones_gain_nothing_surely_and_blind_kills_lose(
-    gains: dict[str, Table],
+    name: str, size: Size
 ) -> None:
-    assert gains["Mitigation-v1"].rows["algorithm_1"].low < 0.0
-    assert gains["Mitigation-v1"].rows["blind_kill"].score < 0.0
+    assert table(name, size).rows["algorithm_1"].low < 0.0
+    assert table(name, size).rows["blind_kill"].score < 0.0
 
 
-def test_giving_everything_up_gains_nothing_and_trying_again_does(
-    gains: dict[str, Table],
-) -> None:
+@played(["Cloning-v1"], "some", "all")
+def test_giving_everything_up_gains_nothing_and_trying_again_does(name: str, size: Size) -> None:
     """What is given up has lost its value, as what fails has."""
-    rows = gains["Cloning-v1"].rows
+    rows = table(name, size).rows
     assert rows["give_up"].score < 1.0
     assert rows["give_up"].high < rows["algorithm_1"].low
 
 
-def test_blind_killing_is_bad_and_patience_pays(gains: dict[str, Table]) -> None:
-    rows, runs = gains["GracePeriod-v1"].rows, gains["GracePeriod-v1"].runs
+@played(["GracePeriod-v1"], "some", "all")
+def test_blind_killing_is_bad_and_patience_pays(name: str, size: Size) -> None:
+    rows, runs = table(name, size).rows, table(name, size).runs
     assert rows["blind_kill"].low < 0.0, "it does not surely help: -9 [-291, 100] on fewer jobs"
     assert rows["blind_kill"].score < rows["grace_period"].score
     assert rows["immediate_kill"].score < rows["grace_period"].score
@@ -225,7 +236,7 @@ def test_blind_killing_is_bad_and_patience_pays(gains: dict[str, Table]) -> None
     assert rows["immediate_kill"].false_kills is not None
     assert rows["grace_period"].false_kills < rows["immediate_kill"].false_kills
     blind = runs["blind_kill"].costs.sum(axis=1)
-    bound = gains["GracePeriod-v1"].anchors.bound.sum(axis=1)
+    bound = table(name, size).anchors.bound.sum(axis=1)
     patient = score(blind, runs["grace_period"].costs.sum(axis=1), bound)
     assert patient.value > 0.0
-    assert patient.low > 0.0 or gains["GracePeriod-v1"].size == "some", "too few jobs to be sure"
+    assert patient.low > 0.0 or size == "some", "too few jobs to be sure"

@@ -116,8 +116,9 @@ def test_what_is_killed_goes_on(
         assert running.returncode == 2
         assert b"a process was killed" in said
         assert b"the same command goes on with --resume" in said
-    monkeypatch.setattr(sys, "argv", ["failgym", *words])
-    assert cli.run([*words[:-1], "1", "--resume"]) == 0
+    again = [*words[:-1], "1" if who == "worker" else "2", "--resume"]
+    monkeypatch.setattr(sys, "argv", ["failgym", *again])
+    assert cli.run(again) == 0
     for name in ("Cloning-v1/seed-0", "Cloning-v1/seed-1"):
         assert content(out / name) == singles[name]
 

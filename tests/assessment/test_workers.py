@@ -135,7 +135,7 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path, shared_worlds: None) -
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert not (out / "report.html").exists()
-    assert run([*words, "--out", str(out)]) == 0
+    assert run([*words, "--out", str(out), "--workers", "2"]) == 0
     assert written(out) == written(tmp_path / "alone")
 
 

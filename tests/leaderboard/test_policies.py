@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from failgym.envs.scenarios import resolve
 from failgym.leaderboard import SUITES, Entry, Suite, verify
 from failgym.leaderboard.policy_process.limits import USUAL
 from failgym.leaderboard.policy_process.players import KEPT, Players
@@ -177,6 +178,27 @@ def test_agents_that_are_asked_in_turns_keep_their_processes() -> None:
     assert players.player("agent", specs[0]) is not first[0]
 
 
+def test_agents_that_do_not_come_back_are_ended() -> None:
+    """Those of another environment, and who makes room."""
+    with closing(Players(never, COMMAND)) as players:
+        places = [resolve(name) for name in ("Cloning-v1", "GracePeriod-v1")]
+        begun: list[Any] = [
+            players.player("agent", spec, places[0]) for spec in ("random", "replay")
+        ]
+        for agent in begun:
+            agent.begin(1)
+        last: Any = players.player("agent", "random", places[1])
+        assert [agent._process for agent in begun] == [None, None]
+        assert players.player("agent", "replay", places[1]) is not begun[1]
+        assert players.player("agent", "random", places[1]) is last
+        rest: list[Any] = [players.player("agent", f"{at}", places[1]) for at in range(KEPT - 2)]
+        last = rest[-1]
+        last.spec = "random"  # somebody who can be begun
+        last.begin(1)
+        players.player("agent", "one more", places[1])
+        assert last._process is None
+
+
 @pytest.mark.parametrize("hosted", [False, True])
 def test_code_and_what_a_host_starts_is_alone(hosted: bool) -> None:
     with closing(Players(never, COMMAND, 60.0, replace(USUAL, hosted=hosted))) as players:
@@ -188,8 +210,12 @@ def test_code_and_what_a_host_starts_is_alone(hosted: bool) -> None:
         code: Any = players.player("code", "random")
         assert agent._process is kept._process is None
         code.begin(1)
-        assert players.player("code", "random") is not code
+        again: Any = players.player("code", "random")
+        assert again is not code
         assert code._process is None
+        again.begin(1)
+        players.player("agent", "replay")
+        assert again._process is None
 
 
 def test_what_cannot_be_loaded_is_a_crash() -> None:

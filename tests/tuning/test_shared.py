@@ -58,9 +58,10 @@ def test_alone_it_finds_what_is_found_without_a_storage(
     assert [trial.number for trial in trials_at(url)] == list(range(TRIALS))
 
 
-def test_two_commands_share_a_search(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", [pytest.param(URLS[0], marks=pytest.mark.campaign), URLS[1]])
+def test_two_commands_share_a_search(tmp_path: Path, form: str) -> None:
     """Each trial is tried once, both write the same policy, and it is the best of the trials."""
-    url = URLS[1].format(tmp_path)  # workers share a journal below
+    url = form.format(tmp_path)
     words = (*CLONING, "--trials", str(SHARED), "--storage", url)
     commands = [
         subprocess.Popen([sys.executable, "-c", COMMAND, *words, "--out", str(tmp_path / name)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,9 @@ KEPT = 3
 class Players:
     """Makes whoever answers for a policy, and keeps the processes of a few agents.
 
-    `verify` asks agents in turns, trace by trace. Where there are more than `KEPT`, the last of
-    those that are kept makes room: each of the others comes back before it does.
+    `verify` asks the agents of an environment in turns, trace by trace. Where there are more than
+    `KEPT`, the last of those that are kept makes room: each of the others comes back before it
+    does. Those of another environment do not, and are ended.
 
     Code gets a process of its own for every cell: the slices of an environment are played with each
     kind of forecast, and whoever remembers the first time knows the future the second time. It is
@@ -87,6 +88,8 @@ class Players:
     confinement: Confinement = USUAL
     _agents: dict[str, RemotePolicy] = field(default_factory=dict[str, RemotePolicy], init=False)
     """by SPEC, in the order in which they were begun"""
+    _place: str | None = field(default=None, init=False)
+    """the environment in which they play"""
     _alone: RemotePolicy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +108,7 @@ class Players:
             return OwnPolicy(self.load, spec)
         remote = self._remote(spec)
         if kind == "agent" and not self.confinement.hosted:
-            remote = self._agent(remote)
+            remote = self._agent(remote, None if scenario is None else scenario.name)
         elif self._alone is None or self._alone.spec != remote.spec or kind == "code":
             self.close()
             self._alone = remote
@@ -114,10 +117,11 @@ class Players:
         remote.told = told(scenario) if kind == "agent" and scenario is not None else b""
         return remote
 
-    def _agent(self, remote: RemotePolicy) -> RemotePolicy:
-        """The agent that is kept, or this one from now on."""
-        if self._alone is not None:
+    def _agent(self, remote: RemotePolicy, place: str | None) -> RemotePolicy:
+        """The agent that is kept for an environment, or this one from now on."""
+        if self._alone is not None or place != self._place:
             self.close()
+        self._place = place
         known = self._agents.get(remote.spec)
         if known is not None:
             return known
@@ -147,8 +151,8 @@ class Players:
 
     def close(self) -> None:
         """End all processes. Raises ValueError if that cannot be done."""
-        if self._alone is not None:
-            remote, self._alone = self._alone, None
-            remote.close()
-        while self._agents:
-            self._agents.popitem()[1].close()
+        with ExitStack() as stack:  # one that cannot be ended keeps no other alive
+            for remote in filter(None, (self._alone, *self._agents.values())):
+                stack.callback(remote.close)
+            self._alone = None
+            self._agents.clear()
