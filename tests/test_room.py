@@ -70,7 +70,7 @@ class Table:
     """What baselines do on slices of a split of a scenario."""
 
     def __init__(self, name: str, policies: Iterable[str], size: Size) -> None:
-        self.name, self.size, split = name, size, SPLIT.get(name, "test")
+        self.name, split = name, SPLIT.get(name, "test")
         jobs = {"few": FEWEST, "some": FEWER, "all": {}}[size].get(name)
         scenario = resolve(name, {} if jobs is None else {"jobs": jobs})
         some = SOME.get(name, {}) if size == "some" else {}
