@@ -20,7 +20,7 @@ LONGEST = float(HIGH[INDEX["age_over_grace"]])
 
 @dataclass(frozen=True)
 class BlindKill(Heuristic):
-    """Arm every task: what still runs after its grace period is killed, whatever was predicted.
+    """Kill every task that still runs after its grace period, whatever is predicted.
 
     The control for Rosà, Chen and Binder, IWQoS 2015: it uses the length of the grace period and no
     prediction of the class. A policy that uses predictions has to do better than this one.

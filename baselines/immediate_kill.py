@@ -15,7 +15,7 @@ __all__ = ["ImmediateKill"]
 
 @dataclass(frozen=True)
 class ImmediateKill(Heuristic):
-    """Kill a task at its first decision if its predicted class is not FINISH.
+    """Kill a task at its first decision if it is predicted not to finish.
 
     Rosà, Chen and Binder, IWQoS 2015, section IV-3, "no grace period": saves more, and kills every
     task that is wrongly predicted not to finish. A first KILL arms the task, a second one ends it

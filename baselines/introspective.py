@@ -27,7 +27,7 @@ __all__ = ["Introspective"]
 
 @dataclass(frozen=True)
 class Introspective(Heuristic):
-    """Young's interval at the rate at which the system ends attempts now, and flags.
+    """Checkpoint at Young's interval for the present rate of failures, and when one is predicted.
 
     Failures come in regimes: a system is degraded for a quarter of the time, in which most of its
     failures strike; a run-time that sees in which regime it is, and checkpoints at the interval of

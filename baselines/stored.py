@@ -15,7 +15,14 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 from failgym.baselines.base import Heuristic
 from failgym.files import json_text, replacing
 
-__all__ = ["built", "described", "load_heuristic", "parameters", "save_heuristic"]
+__all__ = [
+    "built",
+    "described",
+    "load_heuristic",
+    "parameters",
+    "save_heuristic",
+    "says_otherwise",
+]
 
 _FORMAT = "failgym policy"
 _MOST_BYTES = 1 << 24
@@ -65,6 +72,15 @@ def load_heuristic(path: str | Path) -> Heuristic:
         return built(STORABLE[name], content.get("parameters"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def says_otherwise(path: Path) -> bool:
+    """Is a file JSON, and by what it says of itself no stored heuristic?"""
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return not isinstance(content, dict) or cast(dict[str, Any], content).get("format") != _FORMAT
 
 
 def described(path: str | Path) -> dict[str, Any]:

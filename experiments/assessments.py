@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.result_tables.assessments import FIGURES
+from experiments.result_tables.assessments import FIGURES, LEARNED
 from failgym.files import replacing
 
 REPORT = "report.json"
@@ -62,6 +62,11 @@ def row_of(
         "answer": advice["answer"],
         "advice": advice["text"],
         "rules": len({each["policy"] for each in report["judged"] if each["kind"] != "chosen"}),
+        "learned": [
+            {name: each[name] for name in LEARNED}
+            for each in report["judged"]
+            if each["kind"] == "learned"
+        ],
         **took,
     }
 

@@ -63,7 +63,7 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.policy import Policy
 from failgym.tuning import tune
 
-__all__ = ["PAPERS", "Point", "draw"]
+__all__ = ["PAPERS", "TUNED", "Point", "draw"]
 
 PAPERS = {
     "Cloning-v1": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1

@@ -156,8 +156,9 @@ CASES = (
         fewer=5,
     ),
 )
-"""In turn: killing saves; it neither saves nor harms; few large jobs decide, and it harms; all but
-to give up harms; nearly any checkpoint saves."""
+"""In turn, by what fresh traces say: most rules that kill save; they save little; few large jobs
+decide, and to kill costs, mostly not surely; to give up saves, and retries and clones harm; nearly
+any checkpoint saves."""
 
 
 class Key(NamedTuple):

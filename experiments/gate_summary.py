@@ -104,6 +104,8 @@ class Summary:
     unsure_adopted: int
     harmful_adopted: Share
     """of policies that surely do harm"""
+    losing_adopted: Share
+    """of policies whose truth is below 0 by its estimate, surely or not"""
     could: int
     """verdicts that could have told a gain of twice the smallest: no score is above 100"""
     missed: Share
@@ -138,6 +140,7 @@ def summary(name: str, judged: Sequence[Judged]) -> Summary:
         unsure=len(unsure),
         unsure_adopted=sum(one.adopted for one in unsure),
         harmful_adopted=share(lambda one: one.harmful, lambda one: one.adopted),
+        losing_adopted=share(lambda one: one.truth.value < 0.0, lambda one: one.adopted),
         could=sum(one.smallest is not None and TWICE * one.smallest <= HIGHEST for one in judged),
         missed=share(lambda one: _large(one, one.smallest), missed),
         missed_typical=share(lambda one: _large(one, typical.get((one.case, one.policy))), missed),

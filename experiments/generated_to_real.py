@@ -46,6 +46,7 @@ from failgym.agents.algorithms.settings_files import read_values
 from failgym.agents.counterfactual.train import document_of, hyper_of
 from failgym.agents.counterfactual.visits import NothingToLearn
 from failgym.agents.training.result import NoneAcceptable
+from failgym.agents.training.rolling_origin import teaches
 from failgym.agents.training.run_folder import RunFolder
 from failgym.baselines import REGISTRY
 from failgym.cli.options import override
@@ -137,19 +138,22 @@ def learned(
         if json.loads(nothing.read_text("utf-8")).get("run") != document:
             raise ValueError(f"{nothing}: is of another run: choose another folder")
         return REGISTRY["replay"]()
-    begun = RunFolder(out).begun
-    if out.exists() and not begun:  # it was stopped before there was anything to go on with
-        shutil.rmtree(out)
-    try:
-        result = train(scenario, out, settings, resume=begun, asked_for=asked)
-    except ValueError as error:
-        if begun and not isinstance(error, NoneAcceptable | NothingToGain | NothingToLearn):
-            raise
+
+    def noted(reason: str) -> Policy:
         out.parent.mkdir(parents=True, exist_ok=True)
-        reason = " ".join(str(error).split())
         with replacing(nothing) as partial:
             partial.write_text(json.dumps({"reason": reason, "run": document}), "utf-8")
         return REGISTRY["replay"]()
+
+    begun = RunFolder(out).begun
+    if out.exists() and not begun:  # it was stopped before there was anything to go on with
+        shutil.rmtree(out)
+    if not begun and not teaches(scenario):
+        return noted("there is nothing to learn from, or to gain where an agent would be chosen")
+    try:
+        result = train(scenario, out, settings, resume=begun, asked_for=asked)
+    except (NoneAcceptable, NothingToGain, NothingToLearn) as error:
+        return noted(" ".join(str(error).split()))
     return load_agent(result.policy)
 
 

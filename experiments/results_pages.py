@@ -18,6 +18,8 @@
     python -m experiments.results_pages --seeds seeds.json
     python -m experiments.agents_elsewhere --env ID --json elsewhere.json
     python -m experiments.results_pages --elsewhere elsewhere.json
+    python -m experiments.compute_curves --env ID --json curves.json  # once for each environment
+    python -m experiments.results_pages --curves curves.json
     python -m experiments.sensitivity --json sensitivity.json  # once for each environment
     python -m experiments.results_pages --sensitivity sensitivity.json
     python -m experiments.random_rules --env ID --json rules.json  # once for each environment
@@ -90,8 +92,8 @@ from experiments.leaderboard_tables import (
 )
 from experiments.markdown import replaced
 from experiments.measured_worlds import note
-from experiments.result_tables.agents import agents, same_traces, seeds, worst
-from experiments.result_tables.assessments import advice, assessments
+from experiments.result_tables.agents import agents, curves, same_traces, seeds, worst
+from experiments.result_tables.assessments import advice, assessments, learned
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.continued import continued, speculation
 from experiments.result_tables.contrib import off_policy, rllib
@@ -149,10 +151,12 @@ PAGES = {
     "generalist": "docs/results/agents.md",
     "seeds": "docs/results/agents.md",
     "elsewhere": "docs/results/agents.md",
+    "curves": "docs/results/agents.md",
     "machines": "docs/many_machines.md",
     "rllib": "docs/contrib.md",
     "off_policy": "docs/results/off_policy.md",
     "assessments": "docs/results/assessments.md",
+    "learned": "docs/results/assessments.md",
     "advice": "docs/results/assessments.md",
 }
 """The page that each generated part stands in."""
@@ -189,6 +193,7 @@ def main(
     generalist_file: Annotated[Path | None, typer.Option("--generalist", **FILE)] = None,
     seeds_file: Annotated[Path | None, typer.Option("--seeds", **FILE)] = None,
     elsewhere_file: Annotated[Path | None, typer.Option("--elsewhere", **FILE)] = None,
+    curves_file: Annotated[Path | None, typer.Option("--curves", **FILE)] = None,
     continued_file: Annotated[Path | None, typer.Option("--continued", **FILE)] = None,
     speculation_file: Annotated[Path | None, typer.Option("--speculation", **FILE)] = None,
     sensitivity_file: Annotated[Path | None, typer.Option("--sensitivity", **FILE)] = None,
@@ -226,6 +231,7 @@ def main(
         ("generalist", generalist_file, same_traces),
         ("seeds", seeds_file, seeds),
         ("elsewhere", elsewhere_file, agents),
+        ("curves", curves_file, curves),
         ("sensitivity", sensitivity_file, sensitivity),
         ("turns", sensitivity_file, turns),
         ("clones", sensitivity_file, clones),
@@ -249,6 +255,7 @@ def main(
         ("rllib", rllib_file, rllib),
         ("off_policy", off_policy_file, off_policy),
         ("assessments", assessments_file, assessments),
+        ("learned", assessments_file, learned),
         ("advice", advice_file, advice),
     ]
     for name, file, written in given:

@@ -289,6 +289,8 @@ class _Run:
         if file.exists():
             done_before(progress, sum(place.hyper.traces for place in self.places) + 1)
             seconds = read_json(times).get("seconds", 0.0) if times.exists() else 0.0
+            if not isinstance(seconds, int | float):
+                raise ValueError(f"{times}: seconds: expected a number, got {seconds!r}")
             return self._finished(file, before, seconds)
         found = [self._visits(place, number, before, progress) for place in self.places]
         rooms = [room_per_task(here) for here in anchors]

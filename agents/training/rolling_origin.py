@@ -43,6 +43,7 @@ __all__ = [
     "fold_of",
     "places_of",
     "rolled",
+    "teaches",
     "verdict_of_folds",
 ]
 
@@ -141,7 +142,7 @@ def agent_of_fold(
         ValueError: naming the fold, if the agent cannot be trained.
     """
     fold = fold_of(scenario, number)
-    if not _teaches(fold):
+    if not teaches(fold):
         return None
     try:
         return load_agent(trained(fold, out / FOLDER.format(number)).policy)
@@ -164,11 +165,11 @@ def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
     return replace(found, folds=len(places))
 
 
-def _teaches(fold: Scenario) -> bool:
-    """Is there anything to learn from, and to gain where an agent of the past would be chosen?"""
+def teaches(scenario: Scenario) -> bool:
+    """Is there anything to learn from, and to gain where an agent would be chosen?"""
     try:
-        build_world(fold.override(split="fit"))
-        Anchors.of(fold, split="validation").check_room()
+        build_world(scenario.override(split="fit"))
+        Anchors.of(scenario, split="validation").check_room()
     except ValueError:
         return False
     return True

@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.settings_files import save_settings
+from failgym.agents.training.run_names import BEST, RUN
 from failgym.files import PARTIAL, replacing
 
 __all__ = ["RunFolder", "described_run"]
@@ -46,11 +47,11 @@ class RunFolder:
         if not isinstance(given, str | Path):
             raise ValueError(f"out: expected the path of a folder, got {given!r}")
         self.path = Path(path)
-        self.run = self.path / "run.json"
+        self.run = self.path / RUN
         self.settings = self.path / "settings.yaml"
         self.checkpoint = self.path / "checkpoint.pt"
         self.evaluations = self.path / "evaluations.json"
-        self.best = self.path / "best.safetensors"
+        self.best = self.path / BEST
         self.result = self.path / "result.json"
         self.tensorboard = self.path / "tensorboard"
 

@@ -259,6 +259,8 @@ def _rolling(
     with _discarded(None if resume else folder, unless=whole):
         result = trained(run.given, whole)
     verdict = rolled(run.scenario, places, folder.path, trained, settings.threads)
+    if result.verdict is not None:
+        verdict = verdict.with_kept(result.verdict)
     with replacing(folder.best) as partial_file:
         shutil.copyfile(result.policy, partial_file)
     result = replace(result, verdict=verdict, policy=folder.best)

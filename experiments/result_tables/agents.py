@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from experiments.compute_curves import TUNED
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, shown
 from experiments.seeds import COLUMNS, cells
 from experiments.worst_cases import REPLAY
 from failgym.envs import SCENARIOS
 
-__all__ = ["agents", "same_traces", "seeds", "worst"]
+__all__ = ["agents", "curves", "same_traces", "seeds", "worst"]
 
 LEAST_RULES = 2
 """Beside the agents of an environment."""
@@ -64,6 +65,22 @@ def same_traces(rows: Sequence[dict[str, Any]]) -> str:
 def seeds(rows: Sequence[dict[str, Any]]) -> str:
     """Training runs of learners beside the best rule, as `experiments.seeds` wrote them."""
     return "\n".join(table(COLUMNS, [cells(row, mark="`") for row in rows]))
+
+
+def curves(content: dict[str, Any]) -> str:
+    """What is gained for how much computing, as `experiments.compute_curves` wrote it."""
+    found: list[list[str]] = []
+    for env in (env for env in SCENARIOS if env in content):
+        rule, points = content[env]["rule"], content[env]["points"]
+        name = f"`failgym/{env}`"
+        found.append(
+            [name, f"`{rule}`", "as published", "0", estimate(content[env]["as_published"])]
+        )
+        for one in sorted(points, key=lambda point: (point["learner"], point["seconds"])):
+            learner = f"`{rule}`" if one["learner"] == TUNED else f"`{one['learner']}`"
+            score = estimate([one["score"], one["low"], one["high"]])
+            found.append([name, learner, one["given"], f"{one['seconds']:,.0f}", score])
+    return "\n".join(table(["", "", "given", "processor [s]", "score"], found))
 
 
 def worst(content: dict[str, Any]) -> str:

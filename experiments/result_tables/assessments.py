@@ -10,11 +10,17 @@ from experiments.advice_summary import TITLES, Advised, counts
 from experiments.markdown import table
 from experiments.result_tables.cells import percent, score_of
 from failgym.assessment.advice import shown_hours
+from failgym.evaluation.verdict import Verdict
 
-__all__ = ["FIGURES", "advice", "assessments"]
+__all__ = ["FIGURES", "LEARNED", "advice", "assessments", "learned"]
 
 FIGURES = ("jobs", "tasks", "span", "useful", "wasted", "unknown", "content")
 """What is kept of what happened (`failgym.assessment.Happened`)."""
+LEARNED = (
+    *("measure", "forecast", "saved", "low", "high", "share", "verdict"),
+    *("forfeited_per_thousand", "false_kills_per_thousand"),
+)
+"""What is kept of agents that learned from the past of each fold (`failgym.assessment.Judged`)."""
 GIGABYTE = 10**9
 
 
@@ -28,6 +34,32 @@ def assessments(rows: Sequence[dict[str, Any]]) -> str:
     lines = table(columns, [_cells(number, row) for number, row in enumerate(rows, 1)])
     commands = [f"{number}. `{row['command']}`" for number, row in enumerate(rows, 1)]
     return "\n".join([*lines, "", *commands])
+
+
+def learned(rows: Sequence[dict[str, Any]]) -> str:
+    """Agents of the past of each fold, as `experiments.assessments` kept what reports say."""
+    columns = [
+        *("record", "measure", "forecasts", "saves net [h]", "between"),
+        *("of what these tasks used", "tasks lost (killed in error) of 1,000", "verdict"),
+    ]
+    lines = [
+        [
+            *(f"{number}. {row['record']}", f"`{one['measure']}`", one["forecast"]),
+            *(shown_hours(one["saved"]), _between(one), percent(one["share"])),
+            f"{one['forfeited_per_thousand']:.1f} ({one['false_kills_per_thousand']:.1f})",
+            Verdict(**one["verdict"]).text,
+        ]
+        for number, row in enumerate(rows, 1)
+        for one in row.get("learned", ())
+    ]
+    return "\n".join(table(columns, lines))
+
+
+def _between(one: dict[str, Any]) -> str:
+    """The interval of a saving, if there is one."""
+    if one["low"] is None or one["high"] is None:
+        return "too few jobs"
+    return f"{shown_hours(one['low'])}, {shown_hours(one['high'])}"
 
 
 def advice(content: dict[str, Any]) -> str:

@@ -47,13 +47,15 @@ def verdicts(content: dict[str, Any]) -> str:
         [
             *(one.name, str(one.verdicts), str(one.adopt), str(one.none), str(one.harm)),
             *(one.harmful_adopted.text, one.harmful_adopted.kept(MOST_HARMFUL)),
+            one.losing_adopted.text,
             *(str(one.could), one.missed.text, one.missed_typical.text),
             one.missed.kept(MOST_MISSED),
         ]
         for one in groups(judged)
     ]
     titles = ["", "verdicts", "adopt", "no evidence", "harm", "harmful: adopted"]
-    titles += [f"{MOST_HARMFUL:g} % kept?", "could tell twice the smallest"]
+    titles += [f"{MOST_HARMFUL:g} % kept?", "below 0 by the estimate: adopted"]
+    titles += ["could tell twice the smallest"]
     titles += ["gains of twice the smallest: missed"]
     titles += ["by the typical smallest", f"{MOST_MISSED:g} % kept?"]
     return "\n".join(table(titles, cells))

@@ -9,7 +9,7 @@ record's own machines that the policy loses.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,11 +24,14 @@ from failgym.worlds.settings.splitting import FOLDS
 __all__ = [
     "LEAST_UNITS",
     "Advice",
+    "a_period",
     "advice_of",
     "few_folds",
     "later_half",
     "shown_hours",
+    "tried_after",
     "with_closed_loop",
+    "worth_advising",
 ]
 
 MOSTLY = 0.5
@@ -54,7 +57,7 @@ _KEEP = "Keep things as they are"
 class Advice:
     """What to do, in a sentence, and what speaks for and against it."""
 
-    answer: Literal["adopt", "keep", "nothing to gain", "not asked"]
+    answer: Literal["adopt", "keep", "nothing to gain", "cannot tell", "not asked"]
     text: str
     evidence: tuple[str, ...] = ()
     """sentences"""
@@ -69,6 +72,11 @@ class Advice:
         return (each.policy, each.measure, each.forecast) == asked
 
 
+def worth_advising(rooms: Sequence[MeasureRoom]) -> set[str]:
+    """The measures that policies are advised for: those with room for it."""
+    return {room.measure for room in rooms if room.share >= LEAST_ROOM}
+
+
 def advice_of(
     rooms: Sequence[MeasureRoom],
     found: Sequence[Judged],
@@ -79,6 +87,7 @@ def advice_of(
     tried: bool,
     record_jobs: int,
     task_value: float,
+    barred: Container[Judged] = (),
 ) -> Advice:
     """What to do.
 
@@ -91,9 +100,13 @@ def advice_of(
         tried: were any policies asked for?
         record_jobs: of the whole record: only some of them are judged.
         task_value: what a task is worth that finishes, as a multiple of its machine-time.
+        barred: policies that are not to be advised.
     """
     beside = _unjudged(unjudged)
-    worth = {room.measure for room in rooms if room.share >= LEAST_ROOM}
+    if not rooms:
+        text = f"{_KEEP}: this record cannot tell what any measure would be worth."
+        return Advice("cannot tell", text, beside)
+    worth = worth_advising(rooms)
     if not worth:
         return Advice("nothing to gain", _nothing(rooms), beside)
     rules = [each for each in found if each.kind != "chosen" and each.measure in worth]
@@ -115,10 +128,10 @@ def advice_of(
                 *beside,
             ),
         )
-    good = [each for each in rules if _surely_saves(each)]
+    good = [each for each in rules if _surely_saves(each) and each not in barred]
     if good:
         best = max(good, key=lambda each: each.low or 0.0)
-        saved, *more = _saved(best)
+        saved, *more = _saved(best, period)
         drawn = (_drawn(best),) if best.drawn is not None and best.drawn > MOSTLY else ()
         return Advice(
             "adopt",
@@ -177,6 +190,33 @@ def with_closed_loop(advice: Advice, closed: ClosedLoop, best: Judged) -> Advice
         why = f"the rule {best.policy} loses where tasks wait for each other on your machines"
         return Advice("keep", f"{_KEEP}: {why}.", (text, first, *rest))
     return replace(advice, evidence=(first, text, *rest))
+
+
+def tried_after(advice: Advice, lost: Sequence[Judged], more: bool) -> Advice:
+    """The same, and what else was tried on the record's own machines and loses there.
+
+    Args:
+        advice: to adopt a policy, or to keep things as they are since the first of these loses.
+        lost: policies that surely save as recorded, the surest first, and lose there.
+        more: do others surely save as recorded, and were not tried there?
+    """
+    first, *others = (f"{each.policy} ({_condition(each)})" for each in lost)
+    if advice.answer == "adopt":
+        names, s = ", ".join((first, *others)), "" if others else "s"
+        line = (
+            f"As recorded {names} surely save{s}, too, and even more so; where tasks wait for your"
+            f" machines {'they lose' if others else 'it loses'}."
+        )
+    else:
+        parts = [f"So do {', '.join(others)}."] if others else []
+        parts += ["Other rules that surely save as recorded were not tried there."] if more else []
+        line = " ".join(parts)
+    return replace(advice, evidence=(*advice.evidence, line)) if line else advice
+
+
+def _condition(each: Judged) -> str:
+    """Under what it was judged, in short."""
+    return f"{each.measure}, {'no' if each.forecast == 'none' else 'learned'} forecasts"
 
 
 def _of_last_fold(best: Judged) -> float | None:
@@ -241,7 +281,7 @@ def _if_worth(best: Judged, task_value: float) -> str:
     side = "less" if even > task_value else "more"
     return (
         f", as long as a task that finishes is worth {side} than {_apart_from(even, task_value)}"
-        f" times its machine-time (--task-value: {task_value:g})"
+        f" times its machine-time (here {task_value:g} times)"
     )
 
 
@@ -261,19 +301,28 @@ def later_half(folds: Sequence[int]) -> str:
     """What was judged of a record.
 
     >>> later_half([1, 2, 3, 4, 5]), later_half([4, 5])
-    ('the later half of the record', '2 of the 5 folds of the later half of the record')
+    ('the later half of the record', '2 of the 5 parts of the later half of the record')
     """
     half = "the later half of the record"
-    return half if len(folds) == FOLDS else f"{len(folds)} of the {FOLDS} folds of {half}"
+    return half if len(folds) == FOLDS else f"{len(folds)} of the {FOLDS} parts of {half}"
 
 
 def few_folds(folds: Sequence[int]) -> str:
     """The same in short, and nothing where all were judged.
 
     >>> few_folds([1, 2, 3, 4, 5]), few_folds([4, 5])
-    ('', 'on 2 of 5 folds')
+    ('', 'on 2 of 5 parts')
     """
-    return "" if len(folds) == FOLDS else f"on {len(folds)} of {FOLDS} folds"
+    return "" if len(folds) == FOLDS else f"on {len(folds)} of {FOLDS} parts"
+
+
+def a_period(period: str) -> str:
+    """The name of a stretch of time with its article.
+
+    >>> a_period("hour"), a_period("week")
+    ('an hour', 'a week')
+    """
+    return f"an {period}" if period == "hour" else f"a {period}"
 
 
 def shown_hours(value: float) -> str:
@@ -290,8 +339,6 @@ def shown_hours(value: float) -> str:
 
 
 def _nothing(rooms: Sequence[MeasureRoom]) -> str:
-    if not rooms:
-        return f"{_KEEP}: this record cannot tell what any measure would be worth."
     most = max(rooms, key=lambda room: room.hours)
     return (
         f"{_KEEP}: there is nothing to gain. Somebody who knew all fates would save net"
@@ -311,12 +358,16 @@ def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
     return f"{_title(found, rooms)}; {shown}"
 
 
-def _saved(best: Judged) -> tuple[str, ...]:
+def _saved(best: Judged, period: str) -> tuple[str, ...]:
     low, high = best.low or 0.0, best.high or 0.0  # what is adopted has an interval
+    many = len(best.by_period)
+    mean = tuple(shown_hours(value / many) for value in (best.saved, low, high))
+    each = f": {mean[0]} {a_period(period)} on the mean, between {mean[1]} and {mean[2]}"
     return (
         f"On {later_half(best.folds)} it would have saved {shown_hours(best.saved)}"
         f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
-        f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence{_of_all(best)}.",
+        f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence{_of_all(best)}"
+        f"{each if many > 1 else ''}.",
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
         " in error.",
     )
@@ -349,28 +400,28 @@ def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tu
     found: list[str] = []
     if best.by_fold and best.by_fold[-1] < 0.0:
         lost = shown_hours(-best.by_fold[-1])
-        found.append(f"In the latest of the folds it loses {lost} machine-hours.")
+        found.append(f"In the latest part of the record it loses {lost} machine-hours.")
     if best.losing:
         found.append(
-            f"It loses in {best.losing} of {best.periods} {period}s,"
+            f"It loses in {best.losing} of {len(best.by_period)} {period}s,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     found += _one_block(best)
     if best.machine_hours > 0.0 and "kill" in stops:
         found.append(_UNWANTED)
     if best.forfeited > 0 and len(set(best.at_values.values())) == 1:
-        found.append("Tasks that do not finish are counted as worth nothing here: --task-value 0.")
+        found.append("A task that no longer finishes counts as no loss here: it is worth nothing.")
     if best.forecast != "none":
         found.append("It is to be shown forecasts that are learned from the past, as it was here.")
     if best.kind in MADE:
         found.append(
             "What is written to be used is made in the same way from the whole record; how well it"
-            " does is known only of its like, each made from what was before a fold."
+            " does is known only of its like, each made from what was before a part that it played."
         )
     if best.mtbf is not None:
         found.append(
             f"Periodic checkpoints go by the mean time between losses to the system, here"
-            f" {shown_hours(best.mtbf / HOUR)} hours: --set mtbf={best.mtbf}."
+            f" {shown_hours(best.mtbf / HOUR)} hours."
         )
     return tuple(found)
 

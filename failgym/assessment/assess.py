@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.advice import Advice, advice_of, with_closed_loop
+from failgym.assessment.advice import Advice, advice_of, tried_after, with_closed_loop
 from failgym.assessment.beforehand import Beforehand
 from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.course import Course, Ground, fields_of, reason, scenario_of, with_mtbf
 from failgym.assessment.happened import PERIODS, Happened, happened
-from failgym.assessment.judging import CHOSEN, Judged, chosen_on_the_past, judged
+from failgym.assessment.judging import CHOSEN, Judged, Named, chosen_on_the_past, judged
 from failgym.assessment.makers import Maker, forget, of_all
 from failgym.assessment.measures import (
     MEASURES,
@@ -43,6 +43,9 @@ Ints = npt.NDArray[np.int64]
 
 FORECASTS = ("none", "trained")
 """On a record nobody has drawn forecasts."""
+MOST_TRIED = 3
+"""Policies that are tried on the record's own machines, one after the other, until one does not
+lose there (chosen: each takes minutes)."""
 CHOOSES = "In each fold the rule that would have saved most before it, or none."
 
 
@@ -60,15 +63,17 @@ class Candidate:
 
     @property
     def about(self) -> str:
-        """What it does: the first sentence of what its class says of itself, and its parameters."""
-        rule = self.rule or self.who
-        kind = type(rule)
+        """What it does: the first sentence of what its class says of itself."""
+        kind = type(self.rule or self.who)
         text = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-        text = "" if text.startswith(kind.__name__) else text
-        if not isinstance(self.who, Heuristic):  # who makes one finds parameters for each fold
-            return text
-        given = ", ".join(f"{name} {value}" for name, value in parameters(self.who).items())
-        return f"{text} Its parameters: {given}.".strip() if given else text
+        return "" if text.startswith(kind.__name__) else text.replace("`", "")
+
+    @property
+    def parameters(self) -> str:
+        """Those of a rule; none of who makes one, and finds them for each fold."""
+        if not isinstance(self.who, Heuristic):
+            return ""
+        return ", ".join(f"{name} {value}" for name, value in parameters(self.who).items())
 
     def save(self, scenario: Scenario, folder: Path, path: Path) -> Path | None:
         """Write what would be used from now on to a file that ``--policy`` takes.
@@ -187,18 +192,20 @@ def assess(
         before.all_done(able, shown, workers, step)
     rooms = state.run(able, shown, why_not)
     results = state.judge()
-    advice = advice_of(
-        *(rooms, results, why_not, found.period, state.left_out),
-        tried=bool(candidates),
-        record_jobs=found.jobs,
-        task_value=task_value,
-    )
-    closed = None
+
+    def advise(barred: Sequence[Judged]) -> Advice:
+        return advice_of(
+            *(rooms, results, why_not, found.period, state.left_out),
+            tried=bool(candidates),
+            record_jobs=found.jobs,
+            task_value=task_value,
+            barred=barred,
+        )
+
+    advice, closed = advise(()), None
     if advice.policy is not None:
         with clock("own machines"):
-            closed = state.closed(trace, advice, rooms)
-        best = next(each for each in results if advice.is_of(each))
-        advice = with_closed_loop(advice, closed, best)
+            advice, closed = state.on_own_machines(trace, advise, results, rooms)
     return Assessment(
         trace=name,
         happened=found,
@@ -343,7 +350,10 @@ class _State:
         judged = {room.measure for room in rooms}
         if len(judged) > 1:
             whole = together([each for each in measures if each.name in judged])
-            rooms.append(self._measure(whole, forecasts))
+            try:
+                rooms.append(self._measure(whole, forecasts))
+            except ValueError as error:
+                self.left_out.append(f"{whole.title}: {reason(error)}.")
         return rooms
 
     def _measure(self, measure: Measure, forecasts: Sequence[str]) -> MeasureRoom:
@@ -395,10 +405,12 @@ class _State:
         ground = course.ground
         for name, played in found.items():
             one = self._candidates[name]
-            self._played.append(_PlayedBy.of(ground, name, one.kind, one.about, played))
+            who = Named(name, one.kind, one.about, one.parameters)
+            self._played.append(_PlayedBy.of(ground, who, played))
         if any(not np.isnan(each.past).all() for each in found.values()):
             chosen, names = chosen_on_the_past(ground, found)
-            self._played.append(_PlayedBy.of(ground, CHOSEN, "chosen", CHOOSES, chosen, names))
+            who = Named(CHOSEN, "chosen", CHOOSES)
+            self._played.append(_PlayedBy.of(ground, who, chosen, names))
 
     def _ready(
         self, course: Course, playing: Mapping[str, Candidate], label: str, number: int
@@ -413,7 +425,39 @@ class _State:
             forget()
         return found
 
-    def closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:
+    def on_own_machines(
+        self,
+        trace: Trace,
+        advise: Callable[[Sequence[Judged]], Advice],
+        results: Sequence[Judged],
+        rooms: Sequence[MeasureRoom],
+    ) -> tuple[Advice, ClosedLoop]:
+        """The advice to adopt a policy that does not lose there, of the surest few.
+
+        Args:
+            trace: the record.
+            advise: what to do if some policies are not to be advised; it advises one at first.
+            results: all that were judged.
+            rooms: of all measures.
+
+        Returns:
+            The advice, and what its policy does there; where all lose, to keep things as they are
+            since the surest does, and what that one does.
+        """
+        lost: list[Judged] = []
+        kept: tuple[Advice, ClosedLoop] | None = None
+        while (advice := advise(lost)).policy is not None and len(lost) < MOST_TRIED:
+            best = next(each for each in results if advice.is_of(each))
+            closed = self._closed(trace, advice, rooms)
+            found = with_closed_loop(advice, closed, best)
+            if found.policy is not None:
+                return tried_after(found, lost, False) if lost else found, closed
+            kept = kept or (found, closed)
+            lost.append(best)
+        assert kept is not None, "one was advised at first"
+        return tried_after(kept[0], lost, advice.policy is not None), kept[1]
+
+    def _closed(self, trace: Trace, advice: Advice, rooms: Sequence[MeasureRoom]) -> ClosedLoop:
         """The policy that is advised, on the record's own machines."""
         assert advice.policy is not None, "a policy is advised"
         assert advice.measure is not None, "it is advised for a measure"
@@ -432,15 +476,14 @@ class _State:
         Those that save the same on every task count once, whatever the measure is called.
         """
         acting = len(
-            {each.saves for each in self._played if each.kind != "chosen" and len(each.changed)}
+            {one.saves for one in self._played if one.who.kind != "chosen" and len(one.changed)}
         )
         with self._clock("intervals"):
             return tuple(
                 judged(
-                    *(each.ground, each.name, each.kind, each.played),
+                    *(each.ground, each.who, each.played),
                     candidates=max(acting, 1),
                     periods=self._periods,
-                    about=each.about,
                     chosen=each.chosen,
                 )
                 for each in self._played
@@ -452,9 +495,7 @@ class _PlayedBy:
     """What somebody did on some ground; of most tasks it is what replay does, which is known."""
 
     ground: Ground
-    name: str
-    kind: str
-    about: str
+    who: Named
     changed: Ints
     """rows on which it costs other than replay"""
     elsewise: Played
@@ -467,9 +508,7 @@ class _PlayedBy:
     def of(
         cls,
         ground: Ground,
-        name: str,
-        kind: str,
-        about: str,
+        who: Named,
         played: Played,
         chosen: tuple[str, ...] = (),
     ) -> _PlayedBy:
@@ -477,7 +516,7 @@ class _PlayedBy:
         changed = np.flatnonzero((played.terms != ground.replay).any(axis=1))
         saves = sha256((ground.replay - played.terms).sum(axis=1).tobytes()).digest()
         few = replace(played, terms=played.terms[changed])
-        return cls(ground, name, kind, about, changed, few, saves, chosen)
+        return cls(ground, who, changed, few, saves, chosen)
 
     @property
     def played(self) -> Played:

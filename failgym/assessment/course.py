@@ -46,6 +46,12 @@ Ints = npt.NDArray[np.int64]
 
 _FIELD = rf"\b(?:{'|'.join(one.name for one in fields(Scenario))})=[^\s:]+"
 """A field of a scenario and its value, in a message."""
+_IN_PLAIN_WORDS = {
+    r"no task of the \w+ split is ever asked about: ": "",
+    rf"{_FIELD} leaves no task in it": "it holds no task",
+    rf"{_FIELD} leaves none of its ([\d,]+) tasks": r"nothing is decided about its \1 tasks",
+}
+"""What messages say of scenarios, and what a report says instead."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +204,8 @@ def reason(error: Exception | str) -> str:
     """
     text = " ".join(str(error).split()).removeprefix("scenario: ")
     text = text.rpartition("; set ")[0] or text
+    for pattern, words in _IN_PLAIN_WORDS.items():
+        text = re.sub(pattern, words, text)
     text = re.sub(rf"{_FIELD}:\s*", "", text)
     return re.sub(_FIELD, "this", text).rstrip(".")
 

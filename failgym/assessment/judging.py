@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from failgym.evaluation.statistics.interval_width import stretch
 from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import Verdict, verdict_on
 
-__all__ = ["CHOSEN", "VALUES", "Judged", "chosen_on_the_past", "judged"]
+__all__ = ["CHOSEN", "VALUES", "Judged", "Named", "chosen_on_the_past", "judged"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,6 +34,18 @@ WIDEST = 2.0
 asked about, say nothing (chosen). Where a task is worth more than `TASK_VALUE` times its
 machine-time, as much more may be saved and lost, and they may be as much wider."""
 _FORFEITED, _OVERHEAD = TERMS.index("forfeited"), TERMS.index("overhead")
+
+
+class Named(NamedTuple):
+    """Who plays, and what is told of them."""
+
+    name: str
+    kind: str
+    """as in `Judged.kind`"""
+    about: str = ""
+    """what it does, in a sentence"""
+    parameters: str = ""
+    """of a rule"""
 
 
 @dataclass(frozen=True)
@@ -64,12 +77,15 @@ class Judged:
     """net saving in each of them [machine-h]"""
     tasks_by_fold: tuple[int, ...]
     """of known fate that ran in each of them, whether the measure is about them or not"""
+    first_period: int
+    """number of the first period of which tasks were judged, among those of `Happened.periods`"""
+    by_period: tuple[float, ...]
+    """net saving in that and in each that follows, up to the last: of tasks that were submitted
+    then [machine-h]"""
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
     """periods in which it loses"""
-    periods: int
-    """all of them"""
     machine_hours: float
     """machine-time saved [machine-h]"""
     completion_hours: float
@@ -92,31 +108,29 @@ class Judged:
     """what periodic checkpoints go by [ms]; None if it saves nothing"""
     about: str = ""
     """what it does, in a sentence"""
+    parameters: str = ""
+    """of a rule"""
     chosen: tuple[str, ...] = ()
     """of `CHOSEN`: the rule of each fold"""
 
 
 def judged(
     ground: Ground,
-    name: str,
-    kind: str,
+    who: Named,
     played: Played,
     *,
     candidates: int,
     periods: Callable[[Ints], Ints],
-    about: str = "",
     chosen: tuple[str, ...] = (),
 ) -> Judged:
     """The savings of a policy on the folds, with their interval and a verdict.
 
     Args:
         ground: costs of replay on the folds, which savings are relative to.
-        name: the policy's name.
-        kind: where it is from: "published", "tuned", "learned" or "given".
+        who: the policy, and what is told of it.
         played: its costs on the folds.
         candidates: number of policies that are compared; intervals are widened for so many.
         periods: maps times of submission [ms] to the number of their period, such as a week.
-        about: what the policy does, in a sentence.
         chosen: only for `CHOSEN`: the name of the rule that was chosen for each fold.
     """
     spent, even = ground.spent, _even(ground)
@@ -125,15 +139,16 @@ def judged(
     low, high = _interval(verdict, ground)
     by_term = ground.replay - played.terms
     saved = by_term.sum(axis=1)
-    of_period = np.unique(periods(ground.submits), return_inverse=True)[1]
-    by_period = np.bincount(of_period, saved)
+    of_period = periods(ground.submits)
+    first = int(of_period.min())
+    by_period = np.bincount(of_period - first, saved)
     total, forfeited_value = float(saved.sum()), float(by_term[:, _FORFEITED].sum())
     figures = (played.figures - ground.figures).sum(axis=0)
     moved = dict(zip(FIGURES, figures.tolist(), strict=True))
     thousands = len(saved) / 1000.0
     return Judged(
-        policy=name,
-        kind=kind,
+        policy=who.name,
+        kind=who.kind,
         measure=ground.measure,
         forecast=ground.forecast,
         saved=total,
@@ -146,9 +161,10 @@ def judged(
         folds=tuple(whole.fold for whole in ground.wholes),
         by_fold=_by_fold(ground, saved),
         tasks_by_fold=tuple(whole.tasks for whole in ground.wholes),
+        first_period=first,
+        by_period=tuple(by_period.tolist()),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
-        periods=len(by_period),
         machine_hours=moved["machine_hours"],
         completion_hours=moved["completion_hours"],
         forfeited=int(moved["forfeited"]),
@@ -160,7 +176,8 @@ def judged(
         acts=acts,
         even_at=_even_at(total, forfeited_value, ground.task_value),
         mtbf=ground.mtbf if by_term[:, _OVERHEAD].any() else None,
-        about=about,
+        about=who.about,
+        parameters=who.parameters,
         chosen=chosen,
     )
 

@@ -8,7 +8,13 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from importlib.resources import files
 
-from failgym.assessment.advice import few_folds, later_half, shown_hours
+from failgym.assessment.advice import (
+    a_period,
+    few_folds,
+    later_half,
+    shown_hours,
+    worth_advising,
+)
 from failgym.assessment.assess import Assessment
 from failgym.assessment.happened import Group, Happened
 from failgym.assessment.judging import VALUES, Judged
@@ -118,14 +124,13 @@ def _tiles(found: Assessment) -> str:
                 f"{shown_hours(most.hours)} h",
                 f"or {_percent(most.of_whole)} of the machine-time of tasks whose end is known"
                 f" could have been saved at most, net, on {later_half(most.folds)}, by somebody who"
-                f" knew how every task ends{_worth(found, most.machine_hours)}",
+                f" knew how every task ends{_more_than_all(found, most.of_whole)}"
+                f"{_worth(found, most.machine_hours)}",
             )
         )
-    acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
-    if acting:
-        advised = [each for each in acting if _is_advised(found, each)]
-        best = max(advised or acting, key=lambda each: each.saved)
-        which = "which is advised" if advised else "the best in hindsight"
+    best = _best(found)
+    if best is not None:
+        which = "which is advised" if _is_advised(found, best) else "the best in hindsight"
         gains = best.saved > 0.0
         value = f"{shown_hours(best.saved)} h" if gains else "no rule"
         what_of = (
@@ -138,6 +143,28 @@ def _tiles(found: Assessment) -> str:
     net = _NET.format(value=f"{found.task_value:g}")
     note = f'<p class="muted note">{net}</p>' if found.rooms else ""
     return f'<div class="tiles">{shown}</div>{note}'
+
+
+def _more_than_all(found: Assessment, share: float) -> str:
+    """Why more can be saved than there is, for a tile; "" where it cannot."""
+    if share <= 1.0:
+        return ""
+    return (
+        f"; it is more than all of that, since a task that finishes only then counts"
+        f" {found.task_value:g} times its machine-time"
+    )
+
+
+def _best(found: Assessment) -> Judged | None:
+    """The policy that is advised, else the one that saves most under the measures it could be of.
+
+    None where no policy acts under one of these.
+    """
+    worth = worth_advising(found.rooms)
+    acting = [each for each in found.judged if each.acts and each.kind != "chosen"]
+    advised = [each for each in acting if _is_advised(found, each)]
+    rest = [each for each in acting if each.measure in worth]
+    return max(advised or rest, key=lambda each: each.saved, default=None)
 
 
 def _is_advised(found: Assessment, each: Judged) -> bool:
@@ -181,7 +208,8 @@ def _outcomes(what: Happened) -> str:
         if count
     ]
     again = f"Tasks were started again {what.restarts:,} times." if what.restarts else ""
-    return f"Of {what.tasks:,} tasks {', '.join(shares)}. {again}"
+    tasks = "1 task" if what.tasks == 1 else f"{what.tasks:,} tasks"
+    return f"Of {tasks} {', '.join(shares)}. {again}"
 
 
 def _bar(parts: Sequence[tuple[str, float]]) -> str:
@@ -230,8 +258,8 @@ def _weeks(what: Happened) -> str:
     return (
         f'<div class="weeks{dense}" role="img" aria-label="machine-time by {what.period}">'
         f"{columns}</div>"
-        f'<div class="axis"><span>{_moment(what, 0)}</span><span>up to {shown_hours(most)} h a'
-        f" {what.period}</span><span>{_moment(what, last - 1)}</span></div>"
+        f'<div class="axis"><span>{_moment(what, 0)}</span><span>up to {shown_hours(most)} h'
+        f" {a_period(what.period)}</span><span>{_moment(what, last - 1)}</span></div>"
     )
 
 
@@ -347,21 +375,60 @@ def _policies(found: Assessment) -> str:
         parts.append(f"<h3>{escape(titles[measure].capitalize())}</h3>{_of(found, rows, measure)}")
     return (
         "<section><h2>What rules would have saved</h2>"
-        "<p>Each rule was played on five folds by time, the later half of the record; all of these"
-        " measures at once are those that the past of a fold tells of. Intervals are of 95 % for"
-        " all ways to use a rule at once: blocks of jobs are resampled. One that lies above"
-        " 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
+        "<p>Each rule was played on the later half of the record, in five parts by time; all of"
+        " these measures at once are those that the record tells of before a part. Intervals are of"
+        " 95 % for all ways to use a rule at once: blocks of jobs are resampled. One that lies"
+        " above 0 is evidence; one that holds 0 is none. Net is not cash: it counts what tasks are"
         " worth. Tasks lost are those that finished in the record and would not have, less those"
-        " that would have finished only then.</p>" + "".join(parts) + _abouts(found) + "</section>"
+        " that would have finished only then.</p>"
+        f"{_by_period(found)}{''.join(parts)}{_abouts(found)}</section>"
+    )
+
+
+def _by_period(found: Assessment) -> str:
+    """What the best policy saves in each stretch of time, as a picture."""
+    best, what = _best(found), found.happened
+    if best is None or len(best.by_period) == 1:
+        return ""
+    gains = [max(value, 0.0) for value in best.by_period]
+    losses = [max(-value, 0.0) for value in best.by_period]
+    up, down = max(gains), max(losses)
+    if not up + down:
+        return ""
+    bars = "".join(
+        f'<rect class="{"up" if value >= 0.0 else "down"}" x="{i}" width="0.9"'
+        f' y="{100 * (up - max(value, 0.0)) / (up + down):.2f}"'
+        f' height="{100 * abs(value) / (up + down):.2f}">'
+        f"<title>{_moment(what, best.first_period + i)}: {shown_hours(value)} h</title></rect>"
+        for i, value in enumerate(best.by_period)
+    )
+    zero = 100 * up / (up + down)
+    many = len(best.by_period)
+    which = "the rule that is advised" if _is_advised(found, best) else "the best in hindsight"
+    ends = [_moment(what, best.first_period + i) for i in (0, many - 1)]
+    losing = f"{shown_hours(-down)} h" if down else "0"
+    return (
+        f"<h3>Saved net, by {what.period} of submission: {escape(best.policy)}, {which}</h3>"
+        f'<svg class="net" viewBox="0 0 {many} 100" preserveAspectRatio="none" role="img"'
+        f' aria-label="net saving by {what.period}">{bars}'
+        f'<line x1="0" x2="{many}" y1="{zero:.2f}" y2="{zero:.2f}"/></svg>'
+        f'<div class="axis"><span>{ends[0]}</span><span>from {losing} to {shown_hours(up)} h'
+        f" {a_period(what.period)}</span><span>{ends[1]}</span></div>"
     )
 
 
 def _abouts(found: Assessment) -> str:
     """What each rule does."""
-    about = {each.policy: each.about for each in found.judged if each.about}
+    about = {each.policy: _about(each) for each in found.judged if each.about or each.parameters}
     items = (f"<b>{escape(name)}</b>: {escape(text)}" for name, text in sorted(about.items()))
     inner = _list(items)
     return f"<details><summary>What these rules do</summary>{inner}</details>" if inner else ""
+
+
+def _about(each: Judged) -> str:
+    """What a rule does, and its parameters."""
+    given = f"Its parameters: {each.parameters}." if each.parameters else ""
+    return f"{each.about} {given}".strip()
 
 
 def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
@@ -369,7 +436,13 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
     idle = dict.fromkeys(each.policy for each in rows if not each.acts)
     period = found.happened.period
     head = (
-        *("rule", "saves net [h]", "between (95 %)", "of what these tasks used", "chance of harm"),
+        *(
+            "rule",
+            "saves net [h]",
+            "between (95 %)",
+            "of what these tasks used",
+            "chance of harm, by itself",
+        ),
         f"worst {period} [h] ({period}s with a loss)",
         f"net if a task is worth {' or '.join(OTHER_VALUES)} times as much [h]",
         *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
@@ -401,7 +474,7 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         interval,
         _percent(each.share),
         _chance(each.harm),
-        f"{_signed(each.worst)} ({each.losing} of {each.periods})",
+        f"{_signed(each.worst)} ({each.losing} of {len(each.by_period)})",
         ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
         _money(found, each.machine_hours),

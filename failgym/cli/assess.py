@@ -25,7 +25,8 @@ from failgym.files import held, replacing
 if TYPE_CHECKING:
     from failgym.assessment import Assessment, Candidate
     from failgym.assessment.room import MeasureRoom
-    from failgym.workers import Workers
+    from failgym.cli.imports import Reading
+    from failgym.traces import Trace
 
 __all__ = ["assess"]
 
@@ -33,9 +34,11 @@ PUBLISHED, TUNED, LEARNED = "published", "tuned", "learned"
 PAGE, CONTENT, WORK, IMPORTED = "report.html", "report.json", ".work", "trace"
 POLICY = "policy"
 ENDINGS = (".json", ".safetensors")
+"""Of files that hold a policy."""
 HIGHEST_VALUE = 1e6
 """Of a task, as a multiple of its machine-time."""
-"""Of files that hold a policy."""
+HIGHEST_PRICE = 1e9
+"""Of a machine-hour."""
 SAID = 3
 """Sentences of evidence that are printed."""
 NEEDED = {TUNED: ("optuna", "tuning"), LEARNED: ("xgboost", "boosting")}
@@ -128,8 +131,6 @@ def assess(
     """Say what would have been saved on a cluster, and whether a rule may be used there."""
     from failgym.assessment import MEASURES
     from failgym.assessment import assess as assessed
-    from failgym.evaluation.progress import working
-    from failgym.worlds.source import stored_trace
 
     crew = read_workers(workers, ray_address)
     amount, currency = _price(price)
@@ -143,14 +144,11 @@ def assess(
     _check_kept(out, policies or [])
     candidates = {} if quick else _candidates(policies or [PUBLISHED])
     _check_out(out)
-    # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
-    folder = _imported(
+    log = _log(
         form,
         source,
-        out,
         outages,
         align,
-        crew,
         system=system,
         nodes=nodes,
         since=since,
@@ -163,11 +161,15 @@ def assess(
         unit=unit,
         merge_clusters=merge_clusters or None,
         unit_ms=unit_ms,
-    ).absolute()
-    with working("loading", interactive()):
-        trace = stored_trace(folder)
+    )
+    # Absolute: the plain name of a folder may be that of a profile too, which would be generated.
+    folder = (source[0] if log is None else out / IMPORTED).absolute()
+    trace = None if log is not None else _loaded(folder)
     _begin(out)
     with _alone(out):
+        if log is not None:
+            log.save(folder, crew, progress=interactive())
+        trace = trace or _loaded(folder)
         with _steps() as step:
             found = assessed(
                 trace,
@@ -183,9 +185,19 @@ def assess(
                 workers=crew,
                 step=step,
             )
+        _write(found, out)  # before anything is printed: it stays if nobody can read that
         _print(found)
-        _write(found, out)
+        print_line(f"written to {out / PAGE}")
         _adopt(found, candidates, folder, out)
+
+
+def _loaded(folder: Path) -> Trace:
+    """The trace of a folder. Raises ValueError."""
+    from failgym.evaluation.progress import working
+    from failgym.worlds.source import stored_trace
+
+    with working("loading", interactive()):
+        return stored_trace(folder)
 
 
 def _adopt(found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path) -> None:
@@ -247,7 +259,6 @@ def _write(found: Assessment, out: Path) -> None:
     JsonFile.at(out / CONTENT, "--out").write(found.to_json())
     with replacing(out / PAGE) as partial:
         partial.write_text(page(found), encoding="utf-8")
-    print_line(f"written to {out / PAGE}")
 
 
 def _price(text: str | None) -> tuple[float | None, str]:
@@ -258,6 +269,8 @@ def _price(text: str | None) -> tuple[float | None, str]:
     of_money = found is not None and all(map(_is_of_money, found[2]))
     if found is None or not of_money or not math.isfinite(float(found[1])):
         raise ValueError(f"--price: expected an amount, such as 0.9 or 0.9EUR, got {text!r}")
+    if float(found[1]) > HIGHEST_PRICE:
+        raise ValueError(f"--price: expected at most {HIGHEST_PRICE:g}, got {text!r}")
     return float(found[1]), found[2]
 
 
@@ -318,6 +331,7 @@ def _of_folder(folder: Path) -> dict[str, Candidate]:
     from failgym.cli.specs import load_policy
 
     files = sorted(file for ending in ENDINGS for file in folder.rglob(f"*{ending}"))
+    files = [file for file in files if not _of_something_else(file)]
     if not files:
         raise ValueError(f"--policies {folder}: expected files {' or '.join(ENDINGS)} in it")
     found: dict[str, Candidate] = {}
@@ -327,6 +341,20 @@ def _of_folder(folder: Path) -> dict[str, Candidate]:
             raise _same_name(folder, name)
         found[name] = Candidate(load_policy(str(file)), "given", _key(str(file)))
     return found
+
+
+def _of_something_else(file: Path) -> bool:
+    """Does a file lie in a folder of policies without being one of its own?
+
+    So it is with JSON that says so, and with all that a training run keeps but its best agent.
+    What cannot be read may have been a policy.
+    """
+    from failgym.agents.training.run_names import BEST, RUN
+    from failgym.baselines.stored import says_otherwise
+
+    if (file.parent / RUN).is_file():
+        return file.name != BEST
+    return file.suffix == ENDINGS[0] and says_otherwise(file)
 
 
 def _key(spec: str) -> list[Any] | None:
@@ -424,16 +452,14 @@ def _alone(out: Path) -> Generator[None]:
         yield
 
 
-def _imported(
+def _log(
     form: str | None,
     source: list[Path],
-    out: Path,
     outages: tuple[str, Path] | None,
     align: str | None,
-    workers: Workers,
     **options: Any,
-) -> Path:
-    """The folder of the trace; a log is read into ``out`` first."""
+) -> Reading | None:
+    """A log that is to be read first; None for the folder of a trace. Raises ValueError."""
     if form is None:
         asked = [outages, align, *options.values()]
         if len(source) > 1 or any(each is not None for each in asked):
@@ -444,14 +470,10 @@ def _imported(
                 f"{source[0]}: expected the folder of a saved trace; a log is read with --format,"
                 " such as --format sacct"
             )
-        return source[0]
+        return None
     from failgym.cli.imports import Reading
 
-    reading = Reading.of(form, source, outages, align, **options)
-    folder = out / IMPORTED
-    _begin(out)
-    reading.save(folder, workers, progress=interactive())
-    return folder
+    return Reading.of(form, source, outages, align, **options)
 
 
 @contextmanager

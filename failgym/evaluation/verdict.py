@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -71,10 +71,24 @@ class Verdict:
     was judged on the validation split"""
     learned: int | None = None
     """in so many of them something could be learned from the past; replay plays the others"""
+    kept: Literal["never acts", "does harm"] | None = None
+    """of folds: what speaks against the agent that is kept, on the validation split, whatever those
+    of the folds do"""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
+
+    def with_kept(self, kept: Verdict) -> Verdict:
+        """The same of folds, once it is known what the agent that is kept does on its validation.
+
+        The folds were played by others like it. If it does harm there, or nothing at all, nothing
+        speaks for using it.
+        """
+        if kept.acts and kept.answer != "harm":
+            return self
+        answer = "no evidence" if self.answer == "adopt" else self.answer
+        return replace(self, answer=answer, kept="does harm" if kept.acts else "never acts")
 
     @property
     def text(self) -> str:
@@ -87,8 +101,12 @@ class Verdict:
         if self.low is None or self.high is None:
             return f"no evidence: keep replay; too few of {of} decide for an interval"
         found = f"score {self.score:.1f}, [{self.low:.1f}, {self.high:.1f}] on {of}"
+        if self.kept is not None:
+            found += f"; the agent that is kept {self.kept} on the validation split"
         if self.answer != "no evidence":
             return f"{self.answer}: {found}"
+        if self.low > 0.0:
+            return f"no evidence: keep replay; {found}"
         told = self.smallest is not None and self.smallest < HIGHEST
         least = f"below {self.smallest:.1f} " if told else ""
         text = f"no evidence: keep replay; {found}; for an agent like this no score {least}can be"

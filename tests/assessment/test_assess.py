@@ -282,7 +282,7 @@ def test_what_pays_only_up_to_a_value_of_a_task_says_so() -> None:
     assert each.verdict.answer == "adopt"
     assert each.at_values["4"] < 0.0 < each.saved
     assert each.even_at is not None
-    limit = f"is worth less than {each.even_at:.2g} times its machine-time (--task-value: 15)."
+    limit = f"is worth less than {each.even_at:.2g} times its machine-time (here 15 times)."
     assert found.advice.text.endswith(limit)
     even, loses, saves = (
         assessed(trace, rash, measures=["kill"], task_value=value)
@@ -431,7 +431,7 @@ def test_the_most_that_could_be_saved_is_that_of_the_most_hours() -> None:
     rooms = [MeasureRoom(**each, **rest, **count, folds=(4, 5)) for each in (few, most)]
     advice = advice_of(rooms, [], {}, "day", tried=False, record_jobs=10, task_value=4.0)
     assert advice.answer == "not asked"
-    assert "At most 300 machine-hours could have been saved net on 2 of the 5 folds" in advice.text
+    assert "At most 300 machine-hours could have been saved net on 2 of the 5 parts" in advice.text
     assert advice.text.endswith("whose tasks of known end used 4,000.")
     assert "without --quick" in advice.evidence[0]
     in_vain = advice_of(rooms, [], {}, "day", tried=True, record_jobs=10, task_value=4.0)
@@ -501,7 +501,7 @@ def test_measures_together_are_those_that_the_past_of_each_fold_tells_of() -> No
     assert retry.folds == (4, 5)
     alone = assessed(trace, rule, measures=["retry"])
     assert alone.advice is not None
-    assert "2 of the 5 folds of the later half" in alone.advice.text
+    assert "2 of the 5 parts of the later half" in alone.advice.text
 
 
 def test_folds_that_forecasts_leave_out_are_told() -> None:
@@ -539,7 +539,51 @@ def test_tasks_that_are_worth_nothing_are_told_beside_the_advice() -> None:
         found = assessed(trace, rash, measures=["kill"], task_value=value)
         assert found.advice is not None
         assert found.advice.answer == "adopt"
-        assert any("--task-value 0" in line for line in found.advice.evidence) == told
+        assert any("counts as no loss" in line for line in found.advice.evidence) == told
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            "scenario: no task of the test split is ever asked about: fold=1 leaves no task in it;"
+            " set fold=0, or trace to one of more jobs",
+            "it holds no task",
+        ),
+        (
+            "scenario: no task of the test split is ever asked about: select=failing leaves none of"
+            " its 1,204 tasks, since no job has an attempt that failed; set select=all",
+            "nothing is decided about its 1,204 tasks, since no job has an attempt that failed",
+        ),
+    ],
+)
+def test_reasons_are_plain(told: str, said: str) -> None:
+    assert reason(told) == said
+
+
+def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
+    """Of each job that is killed in vain all but the time until then is saved, on its own day."""
+    trace = doomed(600, long_ones_finish=False)
+    found = assessed(trace, {"rash": Candidate(FromTheStart(), "given", None)}, measures=["kill"])
+    [rash] = [one for one in found.judged if one.policy == "rash"]
+    assert found.happened.period == "day"
+    assert sum(rash.by_period) == pytest.approx(rash.saved)
+    assert min(rash.by_period) == rash.worst
+    assert sum(value < 0.0 for value in rash.by_period) == rash.losing
+    submit, start, end = (
+        trace.column("jobs", "submit"),
+        *(trace.column("attempts", name) for name in ("start", "end")),
+    )
+    fate, hours = trace.column("jobs", "outcome"), (end - start) / HOUR
+    days = (submit - found.happened.periods[0].start) // (24 * HOUR)
+    later = np.arange(600) >= 300
+    assert rash.first_period == days[later].min()
+    for number, saved in enumerate(rash.by_period, rash.first_period):
+        here = later & (days == number)
+        lost = here & (fate == int(Outcome.FINISH))
+        rescued = here & (fate == int(Outcome.KILL))
+        most = hours[rescued].sum() - 4.0 * hours[lost].sum()
+        assert saved == pytest.approx(most, abs=0.5 * here.sum())
 
 
 def test_one_rule_is_not_all_rules() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def test_machines_on_which_nobody_waits_change_no_advice() -> None:
         found = assessed(record, rule, measures=["kill"], task_value=1.0)
         assert found.advice is not None
         assert found.advice.policy == "optimal_stopping"
-        assert any("latest of the folds it loses" in line for line in found.advice.evidence)
+        assert any("latest part of the record it loses" in line for line in found.advice.evidence)
     assert found.closed is not None
     assert found.closed.saved < 0.0
 
@@ -226,6 +227,44 @@ def test_who_is_made_for_the_last_fold_plays_on_own_machines(tmp_path: Path) -> 
     assert found.closed.tasks > 0
     assert [fold for fold, _ in maker.at] == [1, 2, 3, 4, 5, 5]
     assert maker.at[4] == maker.at[5]
+
+
+@pytest.mark.parametrize(
+    ("losers", "answer", "policy", "said"),
+    [
+        (1, "adopt", "two", "As recorded one (kill, no forecasts) surely saves, too"),
+        (2, "adopt", "three", "As recorded one (kill, no forecasts), two (kill, no forecasts)"),
+        (
+            3,
+            "keep",
+            None,
+            "So do two (kill, no forecasts), three (kill, no forecasts). Other rules",
+        ),
+    ],
+)
+def test_where_the_surest_rule_loses_on_own_machines_the_next_is_tried(
+    losers: int, answer: str, policy: str | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def played(*given: Any, **_: Any) -> ClosedLoop:
+        tried.append(given[4])
+        gains = -1_000.0 if len(tried) <= losers else 1_000.0
+        return ClosedLoop(None, 512, 3, 3 if gains < 0.0 else 0, 0, gains, gains, gains)
+
+    module = import_module("failgym.assessment.assess")  # the package has a function of this name
+    monkeypatch.setattr(module, "closed_loop", played)
+    names = ("one", "two", "three", "four")
+    rules = {name: Candidate(OptimalStopping(), "given", name) for name in names}
+    found = assessed(doomed(600, long_ones_finish=False), rules, measures=["kill"])
+    assert found.advice is not None
+    assert (found.advice.answer, found.advice.policy) == (answer, policy)
+    assert tried == list(names[: min(losers + 1, 3)])
+    assert said in found.advice.evidence[-1]
+    assert found.closed is not None
+    assert (found.closed.saved > 0.0) == (answer == "adopt")
+    if answer == "keep":
+        assert "the rule one loses where tasks wait" in found.advice.text
 
 
 def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:

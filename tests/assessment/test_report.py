@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from failgym.assessment import Assessment, assess
+from failgym.assessment.advice import shown_hours
 from failgym.assessment.measures import MEASURES
 from failgym.assessment.page import page
 from failgym.baselines.optimal_stopping import OptimalStopping
@@ -219,8 +220,8 @@ def test_a_record_of_unknown_fates_has_no_share_that_is_no_number(
 @pytest.mark.parametrize(
     ("trace", "answers"),
     [
-        pytest.param(lambda: doomed(1, long_ones_finish=False), {"nothing to gain"}, id="one job"),
-        pytest.param(of_censored_tasks, {"nothing to gain"}, id="only censored tasks"),
+        pytest.param(lambda: doomed(1, long_ones_finish=False), {"cannot tell"}, id="one job"),
+        pytest.param(of_censored_tasks, {"cannot tell"}, id="only censored tasks"),
         pytest.param(
             lambda: by_one_user(doomed(400, long_ones_finish=False)), {"adopt"}, id="one user"
         ),
@@ -242,7 +243,10 @@ def test_records_of_every_shape_give_a_report(
     assert "nan" not in capsys.readouterr().out
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert content["advice"]["answer"] in answers
-    assert "nan" not in re.sub(r"<[^>]*>", " ", (out / "report.html").read_text("utf-8")).split()
+    text = re.sub(r"<style>.*</style>|<[^>]*>", " ", (out / "report.html").read_text(), flags=re.S)
+    assert "nan" not in text.split()
+    for foreign in ("split", "asked about", "--", "Of 1 tasks", "a hour"):
+        assert foreign not in text
 
 
 def test_a_folder_of_policies(
@@ -260,6 +264,34 @@ def test_a_folder_of_policies(
     capsys.readouterr()
     assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 2
     assert "expected files .json or .safetensors in it" in capsys.readouterr().err
+
+
+def test_a_folder_may_hold_other_files_than_policies(record: Path, tmp_path: Path) -> None:
+    """Reports, scores, and what a training run goes on with: its best agent is the policy."""
+    folder, out = tmp_path / "policies", tmp_path / "report"
+    (folder / "run").mkdir(parents=True)
+    save_heuristic(OptimalStopping(), folder / "rule.json", about={})
+    (folder / "report.json").write_text('{"trace": "of another command"}')
+    (folder / "evaluations.json").write_text("[]")
+    for name in ("run.json", "round-1.json", "round-1.safetensors", "settings.json"):
+        (folder / "run" / name).write_text("{}")
+    assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
+    content = json.loads((out / "report.json").read_text("utf-8"))
+    assert {each["policy"] for each in content["judged"] if each["kind"] == "given"} == {"rule"}
+
+
+@pytest.mark.parametrize("name", ["rule.json", "run/best.safetensors"])
+def test_a_damaged_policy_in_a_folder_is_not_left_out(
+    record: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "policies"
+    (folder / "run").mkdir(parents=True)
+    (folder / "run" / "run.json").write_text("{}")
+    save_heuristic(OptimalStopping(), folder / "another.json", about={})
+    (folder / name).write_text('{"format": "failgym pol')
+    options = ("--out", tmp_path / "report", "--policies", folder)
+    assert invoke("assess", record, *options, *QUICK) == 2
+    assert Path(name).name in capsys.readouterr().err
 
 
 def test_one_folder_after_the_other_advice(record: Path, tmp_path: Path) -> None:
@@ -329,6 +361,7 @@ def test_a_log_is_joined_with_outages(tmp_path: Path) -> None:
         (["--outages", "lanl", "x"], "options of readers, need --format"),
         (["--task-value", "-1"], "--task-value"),
         (["--task-value", "inf"], r"--task-value: expected a number of at most 1e\+06, got inf"),
+        (["--price", "1" + 308 * "0"], r"--price: expected at most 1e\+09, got '1000"),
         (["--price", "1,"], "--price: expected an amount, such as 0.9 or 0.9EUR, got '1,'"),
     ],
 )
@@ -386,6 +419,40 @@ def test_two_assessments_do_not_share_a_folder(
         assert invoke("assess", record, "--quick", "--out", out) == 2
     assert f"--out {out}: another assessment is at work in it" in capsys.readouterr().err
     assert invoke("assess", record, "--quick", "--out", out) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no locks")
+def test_the_log_of_an_assessment_that_is_at_work_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, log = tmp_path / "report", tmp_path / "jobs.txt"
+    head, times = "JobID|Submit|Start|End|State", "2024-05-01T01:00:00|" * 3
+    log.write_text(f"{head}\n1|{times}COMPLETED\n")
+    arguments = ("assess", "--format", "sacct", log, "--quick", "--out", out)
+    assert invoke(*arguments) == 0
+    first = Trace.load(out / "trace").content_hash
+    log.write_text(f"{head}\n1|{times}COMPLETED\n2|{times}FAILED\n")
+    with held(out / ".work" / "lock") as ours:
+        assert ours
+        assert invoke(*arguments) == 2
+    assert "another assessment is at work in it" in capsys.readouterr().err
+    assert Trace.load(out / "trace").content_hash == first
+    assert invoke(*arguments) == 0
+    assert Trace.load(out / "trace").content_hash != first
+
+
+def test_a_report_that_nobody_can_read_in_the_terminal_is_written(
+    record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    command = import_module("failgym.cli.assess")  # the package has a function of this name
+    monkeypatch.setattr(command, "print_line", full)
+    out = tmp_path / "report"
+    assert invoke("assess", record, "--out", out, "--quick") == 2
+    assert json.loads((out / "report.json").read_text("utf-8"))["rooms"]
+    assert (out / "report.html").read_text("utf-8").endswith("</html>\n")
 
 
 def test_a_mistyped_word_of_policies(
@@ -500,12 +567,12 @@ def test_the_smaller_chance_of_harm_is_shown_as_the_smaller(found: Assessment) -
 
 
 def test_what_was_judged_on_some_folds_says_so(found: Assessment) -> None:
-    assert "5 folds" not in page(found)
+    assert "of 5 parts" not in page(found)
     few = tuple(replace(room, folds=(4, 5)) for room in found.rooms)
     rows = tuple(replace(each, folds=(4, 5)) for each in found.judged)
     text = page(replace(found, rooms=few, judged=rows))
-    assert "on 2 of the 5 folds of the later half of the record" in text
-    assert text.count("on 2 of 5 folds") == len(few) + sum(each.acts for each in rows)
+    assert "on 2 of the 5 parts of the later half of the record" in text
+    assert text.count("on 2 of 5 parts") == len(few) + sum(each.acts for each in rows)
 
 
 def test_names_of_measures_may_have_spaces_between(record: Path, tmp_path: Path) -> None:
@@ -560,6 +627,45 @@ def test_the_first_screen_has_the_saving_of_the_rule_that_is_advised(found: Asse
     assert "the rule lucky, the best in hindsight, have saved" in text
 
 
+def test_tiles_and_advice_are_of_the_same_measures(found: Assessment) -> None:
+    """Where there is hardly any room nothing is advised, and nothing is the best in hindsight."""
+    [room] = found.rooms
+    little = replace(room, measure="retry", share=0.009)
+    advised = next(each for each in found.judged if each.policy == "optimal_stopping")
+    lucky = replace(advised, policy="lucky", measure="retry", saved=3.0 * advised.saved)
+    assert found.advice is not None
+    kept = replace(found.advice, answer="keep", policy=None)
+    shown = replace(found, rooms=(room, little), judged=(*found.judged, lucky), advice=kept)
+    assert "the rule optimal_stopping, the best in hindsight, have saved" in page(shown)
+    alone = replace(shown, rooms=(little,), judged=(lucky,))
+    assert "in hindsight" not in page(alone)
+
+
+def test_more_than_all_machine_time_is_explained(found: Assessment) -> None:
+    words = "it is more than all of that, since a task that finishes only then counts 4 times"
+    assert words not in page(found)
+    rooms = tuple(replace(room, hours=2.6 * room.whole) for room in found.rooms)
+    text = page(replace(found, rooms=rooms))
+    assert "260.0 %" in text
+    assert words in text
+
+
+def test_savings_by_period_are_drawn(found: Assessment) -> None:
+    best = next(each for each in found.judged if each.policy == "optimal_stopping")
+    text = page(found)
+    picture = text[text.index('<svg class="net"') : text.index("</svg>")]
+    assert picture.count("<rect") == len(best.by_period) > 1
+    assert f"{shown_hours(max(best.by_period))} h" in picture
+    assert 'class="down"' not in picture
+    loses = replace(best, by_period=(-2.0, 6.0, *best.by_period[2:]))
+    others = tuple(each for each in found.judged if each is not best)
+    text = page(replace(found, judged=(*others, loses)))
+    assert text.count('class="down"') == 1
+    assert "from -2.0 h to" in text
+    once = replace(best, by_period=(1.0,))
+    assert "<svg" not in page(replace(found, judged=(*others, once)))
+
+
 def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:
     """A share of what is known is a small part where most of a record is cut off."""
     what = found.happened
@@ -592,7 +698,9 @@ def test_the_page_runs_nothing_and_asks_for_nothing(found: Assessment) -> None:
     assert "default-src 'none'" in text
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, False), (390, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)]
+)
 def test_the_page_in_a_browser(
     browser: Any, found: Assessment, tmp_path: Path, width: int, dark: bool
 ) -> None:

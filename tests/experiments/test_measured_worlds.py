@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.measured_worlds import changed_since, note, world_of
-from experiments.result_tables.agents import agents, same_traces, worst
-from experiments.result_tables.assessments import advice, assessments
+from experiments.result_tables.agents import agents, curves, same_traces, worst
+from experiments.result_tables.assessments import advice, assessments, learned
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.intervals import (
@@ -38,6 +38,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "worst": ("worst_cases", worst),
     "generalist": ("generalist", same_traces),
     "elsewhere": ("agents_elsewhere", agents),
+    "curves": ("compute_curves", curves),
     "sensitivity": ("sensitivity", sensitivity),
     "turns": ("sensitivity", turns),
     "clones": ("sensitivity", clones),
@@ -54,6 +55,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "real_traces_refused": ("rolling_origin", real_traces_refused),
     "machines": ("many_machines", machines),
     "assessments": ("assessments", assessments),
+    "learned": ("assessments", learned),
     "advice": ("advice", advice),
 }
 """Part of a page -> the file in experiments/measured that it is written from, and how."""
