@@ -162,7 +162,7 @@ def verdict_of_folds(places: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
     folds = Folds(places)
     costs, acts = folds.costs(runs), folds.acts(runs)
     found = verdict_on([folds.evidence], [costs], acts, 1, places[0].seed)
-    return replace(found, folds=len(places))
+    return replace(found, folds=len(places)).of_attempts(places, runs)
 
 
 def teaches(scenario: Scenario) -> bool:

@@ -18,6 +18,7 @@ from failgym.assessment.judging import VALUES, Judged
 from failgym.assessment.measures import MEASURES, TOGETHER
 from failgym.assessment.room import MeasureRoom
 from failgym.evaluation.room import LEAST_ROOM
+from failgym.evaluation.verdict import MOSTLY
 from failgym.vocabulary import HOUR
 from failgym.worlds.settings.splitting import FOLDS
 
@@ -34,8 +35,6 @@ __all__ = [
     "worth_advising",
 ]
 
-MOSTLY = 0.5
-"""Share of a saving that rests on drawn attempts above which it is said right behind the saving."""
 LEAST_UNITS = 20
 """Blocks of jobs that must have been seen for anything to be advised (chosen): of fewer, how much
 they differ is hardly known."""

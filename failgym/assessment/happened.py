@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from failgym.continued import restarts
 from failgym.traces import Trace
 from failgym.traces.machine_time import attempt_times, fate_known
 from failgym.vocabulary import HOUR, Cause, Outcome
@@ -27,8 +28,6 @@ __all__ = [
     "happened",
     "known_hours",
     "period_of",
-    "restarted",
-    "restarts",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -223,20 +222,6 @@ def happened(trace: Trace) -> Happened:
         silent=tuple(_silent(trace)),
         dropped=sum(trace.meta.dropped.values()),
     )
-
-
-def restarts(trace: Trace, after: tuple[Outcome, ...] = tuple(Outcome)) -> int:
-    """Attempts that ran after one of the same task that ended so, and did not finish it."""
-    return len(restarted(trace, after))
-
-
-def restarted(trace: Trace, after: tuple[Outcome, ...] = tuple(Outcome)) -> Ints:
-    """The job of each of these attempts, [restarts]."""
-    task, outcome = trace.column("attempts", "task"), trace.column("attempts", "outcome")
-    ran = trace.present("attempts", "start")
-    ended = np.isin(outcome, [int(each) for each in after if each != Outcome.FINISH])
-    again = (task[1:] == task[:-1]) & ended[:-1] & ran[1:]
-    return trace.column("tasks", "job")[task[1:][again]]
 
 
 def known_hours(trace: Trace) -> float:

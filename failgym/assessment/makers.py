@@ -128,7 +128,10 @@ def forget() -> None:
 
 @dataclass(frozen=True)
 class Learned:
-    """An agent that learned from exact counterfactuals (`failgym.agents.counterfactual`)."""
+    """An agent that learned, of what was before, what each answer would have cost.
+
+    See `failgym.agents.counterfactual`.
+    """
 
     def make(self, scenario: Scenario, folder: Path) -> Policy:
         """See `Maker`."""

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from failgym.assessment.happened import restarted
-from failgym.continued import LEAST_JOBS, LEAST_ROWS
+from failgym.continued import why_unknown
 from failgym.envs import Scenario, resolve
 from failgym.traces import Trace
 from failgym.vocabulary import Cause, Outcome
@@ -24,9 +23,6 @@ __all__ = ["MEASURES", "TOGETHER", "Measure", "together", "unjudged"]
 
 TASK_VALUE = 4.0
 """What a task is worth that finishes, as a multiple of its machine-time; as in the environments."""
-FEW, FEW_JOBS = LEAST_ROWS, LEAST_JOBS
-"""Restarts that a record must hold, and jobs that they are of, for what comes after a failure to be
-known: of fewer the laws of attempts that are drawn know nothing."""
 TOGETHER: Final = "together"
 _UNPRICED: Final = {"weight_completion": 0.0, "waiting_price": None}
 _AFTER_FAILURES, _AFTER_LOSSES = (Outcome.FAIL,), (Outcome.FAIL, Outcome.EVICT, Outcome.LOST)
@@ -45,7 +41,7 @@ class Measure:
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """fields of its scenario that are other"""
     after: tuple[Outcome, ...] = ()
-    """the record must hold `FEW` restarts after attempts that ended so"""
+    """what comes after attempts that ended so must be known (`failgym.continued.why_unknown`)"""
     loses: bool = False
     """must an attempt have been lost to the system?"""
     parts: tuple[Measure, ...] = ()
@@ -71,17 +67,8 @@ class Measure:
         for part in self.parts:
             if (why := part.why_not(trace)) is not None:
                 return why
-        jobs = restarted(trace, self.after) if self.after else None
-        if jobs is not None and len(jobs) < FEW:
-            return (
-                f"fewer than {FEW} restarts of failed tasks are recorded, so nobody knows what"
-                " would have come of another attempt"
-            )
-        if jobs is not None and len(np.unique(jobs)) < FEW_JOBS:
-            return (
-                f"restarts of failed tasks of fewer than {FEW_JOBS} jobs are recorded, so nobody"
-                " knows what would have come of another attempt"
-            )
+        if self.after and (why := why_unknown(trace, self.after)) is not None:
+            return why
         if self.loses and not _losses(trace):
             return "no attempt is known to have been lost to the system"
         return None

@@ -5,5 +5,15 @@ stated in `failgym.sim.reference` (rules C1 to C9).
 """
 
 from failgym.continued.habits import LEAST_JOBS, LEAST_ROWS, TASK_SHARE, Habits, fit
+from failgym.continued.known import restarted, restarts, why_unknown
 
-__all__ = ["LEAST_JOBS", "LEAST_ROWS", "TASK_SHARE", "Habits", "fit"]
+__all__ = [
+    "LEAST_JOBS",
+    "LEAST_ROWS",
+    "TASK_SHARE",
+    "Habits",
+    "fit",
+    "restarted",
+    "restarts",
+    "why_unknown",
+]

@@ -20,13 +20,18 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict
 
+from failgym.continued import why_unknown
 from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.evidence import Evidence, score_of
 from failgym.evaluation.ledger import Run
+from failgym.evaluation.savings import drawn_share
 from failgym.evaluation.scoring import HIGHEST
+from failgym.vocabulary import Outcome
+from failgym.worlds.build import split_of
+from failgym.worlds.settings.source import generated
 
-__all__ = ["Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
+__all__ = ["MOSTLY", "Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
 
 Answer = Literal["adopt", "no evidence", "harm"]
 ERROR = 5.0
@@ -35,6 +40,9 @@ RESAMPLES = 20_000
 """Bootstrap samples: far out in the tails few would be left."""
 LARGEST = 10**9
 """More jobs than anybody has."""
+MOSTLY = 0.5
+"""Share of a saving that rests on drawn attempts above which that is said (chosen)."""
+_LOST = (Outcome.FAIL, Outcome.EVICT, Outcome.LOST)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,11 @@ class Verdict:
     was judged on the validation split"""
     learned: int | None = None
     """in so many of them something could be learned from the past; replay plays the others"""
+    drawn: float | None = None
+    """on a record: share of what it saves and loses that rests on attempts beyond it, which were
+    drawn; None where nothing is saved or lost"""
+    untold: str | None = None
+    """why the record cannot tell what these would have met, if most rests on them"""
     kept: Literal["never acts", "does harm"] | None = None
     """of folds: what speaks against the agent that is kept, on the validation split, whatever those
     of the folds do"""
@@ -90,6 +103,27 @@ class Verdict:
         answer = "no evidence" if self.answer == "adopt" else self.answer
         return replace(self, answer=answer, kept="does harm" if kept.acts else "never acts")
 
+    def of_attempts(self, anchors: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
+        """The same, and on a record how much of it rests on attempts that are not recorded.
+
+        If most does, and the record does not tell what comes after a failure, nothing is concluded.
+
+        Args:
+            anchors: what the agent was judged on.
+            runs: what it did there.
+        """
+        if any(generated(each.scenario.trace) for each in anchors):
+            return self
+        share = drawn_share(anchors, runs).value
+        drawn = None if math.isnan(share) else share
+        if drawn is None or drawn <= MOSTLY:
+            return replace(self, drawn=drawn)
+        known = [split_of(each.scenario, "train") for each in anchors]
+        whys = [why for one in known if (why := why_unknown(one, _LOST)) is not None]
+        if not whys:
+            return replace(self, drawn=drawn)
+        return replace(self, drawn=drawn, answer="no evidence", more=None, untold=whys[0])
+
     @property
     def text(self) -> str:
         """In a line."""
@@ -101,11 +135,16 @@ class Verdict:
         if self.low is None or self.high is None:
             return f"no evidence: keep replay; too few of {of} decide for an interval"
         found = f"score {self.score:.1f}, [{self.low:.1f}, {self.high:.1f}] on {of}"
+        if self.drawn is not None and self.drawn > MOSTLY:
+            found += f"; {100.0 * self.drawn:.0f} % of what it saves and loses rests on attempts"
+            found += " beyond the record, which are drawn"
+        if self.untold is not None:
+            found += f": {self.untold}"
         if self.kept is not None:
             found += f"; the agent that is kept {self.kept} on the validation split"
         if self.answer != "no evidence":
             return f"{self.answer}: {found}"
-        if self.low > 0.0:
+        if self.low > 0.0 or self.high < 0.0:
             return f"no evidence: keep replay; {found}"
         told = self.smallest is not None and self.smallest < HIGHEST
         least = f"below {self.smallest:.1f} " if told else ""
@@ -147,7 +186,8 @@ def verdict_of(anchors: Sequence[Anchors], runs: Sequence[Run], candidates: int)
     acts = any(
         not (run.costs == each.replay.costs).all() for each, run in zip(anchors, runs, strict=True)
     )
-    return verdict_on(evidence, costs, acts, candidates, anchors[0].seed)
+    found = verdict_on(evidence, costs, acts, candidates, anchors[0].seed)
+    return found.of_attempts(anchors, runs)
 
 
 def verdict_on(

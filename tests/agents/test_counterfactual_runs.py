@@ -224,6 +224,10 @@ def test_who_goes_on_does_not_have_to_say_the_same_words(tmp_path: Path) -> None
     assert resumed["seconds"] - resumed["validation_seconds"] == pytest.approx(seconds)
     assert resumed["command"] == "typed"
     assert (one / "best.safetensors").read_bytes() == (other / "best.safetensors").read_bytes()
+    (other / "result.json").unlink()
+    (other / "round-1.json").write_text('{"seconds": "many"}')
+    with pytest.raises(ValueError, match=r"round-1\.json: seconds: expected a number, got 'many'"):
+        train("failgym/GracePeriod-v1", other, again, resume=True)
 
 
 def test_what_was_learned_from_gives_no_verdict(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
 from failgym.assessment.advice import advice_of
 from failgym.assessment.course import reason
-from failgym.assessment.happened import restarts
 from failgym.assessment.room import MeasureRoom
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
+from failgym.continued import restarts
 from failgym.envs import Scenario, resolve
 from failgym.policy import Policy
 from failgym.traces import Trace, generate

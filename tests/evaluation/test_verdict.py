@@ -11,8 +11,11 @@ import pytest
 pytest.importorskip("stable_baselines3")
 from failgym.baselines import REGISTRY
 from failgym.cli import run
+from failgym.envs import resolve
 from failgym.evaluation import Anchors
-from failgym.evaluation.verdict import Verdict, judged, verdict_of
+from failgym.evaluation.verdict import MOSTLY, Verdict, judged, verdict_of
+from failgym.traces import Trace
+from tests.assessment.records import in_vain, retried
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,50 @@ def test_it_speaks_of_jobs_whatever_was_resampled(anchors: Anchors) -> None:
     assert found.members == jobs >= found.units
     for unit, words in (("job", "jobs"), ("block of jobs", "jobs"), ("slice", "slices")):
         assert f" on {jobs:,} {words} of the validation split" in replace(found, unit=unit).text
+
+
+def test_what_rests_on_attempts_that_no_record_tells_of_is_no_evidence() -> None:
+    """Of three jobs one fails and is left so; what a retry meets is drawn after those of others."""
+
+    def on(trace: Trace) -> tuple[Verdict, Verdict]:
+        scenario = resolve("failgym/Cloning-v1").override(trace=trace, forecast="none")
+        place = Anchors.of(scenario, split="validation")
+        run = place.run(REGISTRY["retry_cap"]())
+        saves = replace(verdict_of([place], [run], 1), answer="adopt", low=1.0, high=9.0)
+        return saves, saves.of_attempts([place], [run])
+
+    saves, found = on(retried(1_200))
+    assert (found.answer, found.untold) == ("adopt", None)
+    assert found.drawn is not None
+    assert found.drawn > MOSTLY
+    words = f"{100.0 * found.drawn:.0f} % of what it saves and loses rests on attempts beyond"
+    assert words in found.text
+    saves, found = on(in_vain(1_200, 0))
+    assert found == replace(saves, answer="no evidence", more=None, untold=found.untold)
+    assert found.untold is not None
+    assert found.untold.startswith("fewer than 30 restarts of failed tasks are recorded")
+    assert found.text.startswith("no evidence: keep replay; score")
+    assert found.text.endswith(found.untold)
+
+
+def test_of_generated_traces_all_laws_are_known(anchors: Anchors) -> None:
+    assert of(anchors, "algorithm_1").drawn is None
+
+
+def test_folds_speak_for_no_agent_that_never_acts_or_does_harm(anchors: Anchors) -> None:
+    folds = replace(of(anchors, "algorithm_1"), folds=5)
+    assert folds.answer == "adopt"
+    good, idle = of(anchors, "algorithm_1"), of(anchors, "replay")
+    harmful, unsure = replace(good, answer="harm"), replace(good, answer="no evidence")
+    assert folds.with_kept(good) == folds.with_kept(unsure) == folds
+    for kept, words in ((idle, "never acts"), (harmful, "does harm")):
+        found = folds.with_kept(kept)
+        assert found.answer == "no evidence"
+        assert found.text.startswith("no evidence: keep replay; score")
+        assert found.text.endswith(f"; the agent that is kept {words} on the validation split")
+        assert "told from 0" not in found.text
+        lost = replace(folds, answer="harm", low=-9.0, high=-1.0).with_kept(kept)
+        assert (lost.answer, lost.kept) == ("harm", words)
 
 
 @pytest.mark.parametrize(("caution", "status"), [("[100.0]", 1), ("[0.0]", None)])

@@ -9,7 +9,8 @@ import pytest
 
 from experiments.assessments import main, times
 from experiments.markdown import tables
-from experiments.result_tables.assessments import assessments
+from experiments.result_tables.assessments import assessments, learned
+from failgym.assessment.advice import shown_hours
 from failgym.cli import run
 from tests.assessment.records import doomed
 
@@ -38,6 +39,24 @@ def test_a_row_is_what_the_report_says(tmp_path: Path) -> None:
         f"1. `{command}`",
         "2. `failgym assess other --quick`",
     ]
+
+
+def test_agents_of_the_past_stand_with_their_verdict(tmp_path: Path) -> None:
+    pytest.importorskip("xgboost", reason="no xgboost")
+    doomed(400, long_ones_finish=False).save(tmp_path / "record")
+    report, timed, file = tmp_path / "report", tmp_path / "time", tmp_path / "rows.json"
+    options = ("--measures", "kill", "--no-forecasts", "--policies", "learned")
+    assert run(["assess", str(tmp_path / "record"), *options, "--out", str(report)]) == 0
+    timed.write_text("9.44 user 1.81 sys 99.32 wall 1048576 kB\n")
+    main("mine", report, timed, "failgym assess record", file)
+    rows = json.loads(file.read_text("utf-8"))
+    content = json.loads((report / "report.json").read_text("utf-8"))
+    [one] = [each for each in content["judged"] if each["kind"] == "learned"]
+    [shown] = tables(learned([*rows, {"record": "older"}]) + "\n")[0][1:]
+    assert shown[:3] == ["1. mine", "`kill`", "none"]
+    assert shown[3] == shown_hours(one["saved"])
+    assert shown[5] == f"{100 * one['share']:.1f} %"
+    assert shown[7].startswith(f"{one['verdict']['answer']}: ")
 
 
 def test_what_time_did_not_write_is_refused() -> None:

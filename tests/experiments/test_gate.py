@@ -18,7 +18,9 @@ from experiments.result_tables.intervals import verdicts
 from failgym.evaluation.scoring import Score
 from failgym.vocabulary import HOUR
 
-SAVES, HARMS, UNSURE = Score(20.0, 10.0, 30.0), Score(-9.0, -20.0, -1.0), Score(1.0, -5.0, 7.0)
+SAVES, HARMS = Score(20.0, 10.0, 30.0), Score(-9.0, -20.0, -1.0)
+UNSURE, LOSES = Score(1.0, -5.0, 7.0), Score(-1.0, -7.0, 5.0)
+"""Neither is told from 0; by its estimate the second loses."""
 TINY = Case(
     "tiny",
     "GracePeriod-v1",
@@ -42,6 +44,7 @@ def test_harmful_policies_that_are_adopted_and_large_gains_that_are_missed_are_c
             judged("harm", HARMS, 1),
             judged("no evidence", HARMS, 2),
             judged("adopt", UNSURE, 3),
+            judged("adopt", LOSES, 8),
             judged("no evidence", SAVES, 4, smallest=10.0),
             judged("adopt", SAVES, 5, smallest=9.0),
             judged("no evidence", SAVES, 6, smallest=10.1),
@@ -51,8 +54,9 @@ def test_harmful_policies_that_are_adopted_and_large_gains_that_are_missed_are_c
     assert found.harmful_adopted == Share(1, 3, 3)
     assert found.harm_found == Share(1, 3, 3)
     assert found.missed == Share(1, 2, 2)
-    assert (found.adopt, found.harm, found.none) == (3, 1, 4)
-    assert (found.saving, found.unsure, found.unsure_adopted) == (4, 1, 1)
+    assert found.losing_adopted == Share(2, 4, 4)
+    assert (found.adopt, found.harm, found.none) == (4, 1, 4)
+    assert (found.saving, found.unsure, found.unsure_adopted) == (4, 2, 2)
     assert found.missed_typical == Share(3, 4, 4)  # the middle of all is 5.0 to 9.0
 
 

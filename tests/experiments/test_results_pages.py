@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from experiments.compute_curves import TUNED
 from experiments.markdown import replaced
-from experiments.result_tables.agents import agents
+from experiments.result_tables.agents import agents, curves
 from experiments.result_tables.baselines import measures, scores, tuned
 from experiments.result_tables.random_rules import ablations, random_rules
 from experiments.result_tables.speed import speed
@@ -34,6 +35,23 @@ def test_agents_stand_beside_the_best_rule() -> None:
     assert agents([row, alone]).splitlines()[2:] == [
         f"{start} | 2 | 21.0 [20.0, 22.0] | 20.0 to 22.0 {end}",
         f"{start} | 1 | 21.0 [20.0, 22.0] |  {end}",
+    ]
+
+
+def test_curves_go_by_what_was_computed_from_the_rule_as_published_on() -> None:
+    def point(learner: str, given: str, seconds: float) -> dict[str, Any]:
+        return {"learner": learner, "given": given, "seconds": seconds} | {
+            **{"score": seconds / 10.0, "low": -1.0, "high": 99.0}
+        }
+
+    points = [point("maskable_ppo", "20 decisions", 1_200.0), point(TUNED, "8 trials", 90.0)]
+    points += [point("maskable_ppo", "10 decisions", 600.4)]
+    found = {"rule": "flaw", "as_published": [46.8, 45.0, 48.0], "points": points}
+    assert curves({"Workflow-v1": found}).splitlines()[2:] == [
+        "| `failgym/Workflow-v1` | `flaw` | as published | 0 | 46.8 [45.0, 48.0] |",
+        "| `failgym/Workflow-v1` | `maskable_ppo` | 10 decisions | 600 | 60.0 [-1.0, 99.0] |",
+        "| `failgym/Workflow-v1` | `maskable_ppo` | 20 decisions | 1,200 | 120.0 [-1.0, 99.0] |",
+        "| `failgym/Workflow-v1` | `flaw` | 8 trials | 90 | 9.0 [-1.0, 99.0] |",
     ]
 
 
