@@ -10,7 +10,6 @@ from experiments.advice_summary import TITLES, Advised, counts
 from experiments.markdown import table
 from experiments.result_tables.cells import percent, score_of
 from failgym.assessment.advice import shown_hours
-from failgym.evaluation.verdict import Verdict
 
 __all__ = ["FIGURES", "LEARNED", "advice", "assessments", "learned"]
 
@@ -47,12 +46,26 @@ def learned(rows: Sequence[dict[str, Any]]) -> str:
             *(f"{number}. {row['record']}", f"`{one['measure']}`", one["forecast"]),
             *(shown_hours(one["saved"]), _between(one), percent(one["share"])),
             f"{one['forfeited_per_thousand']:.1f} ({one['false_kills_per_thousand']:.1f})",
-            Verdict(**one["verdict"]).text,
+            _verdict(one),
         ]
         for number, row in enumerate(rows, 1)
         for one in row.get("learned", ())
     ]
     return "\n".join(table(columns, lines))
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    """What is concluded, and if nothing is, why."""
+    found = one["verdict"]
+    if found["answer"] != "no evidence":
+        return f"**{found['answer']}**"
+    if not found["acts"]:
+        return "no evidence: it never acts"
+    if one["low"] is None or one["high"] is None:
+        return "no evidence: too few jobs decide"
+    text = f"no evidence: nothing below {found['smallest']:.1f} % can be told from 0"
+    more = found["more"]
+    return text if more is None else f"{text}; about {more:,} more jobs would decide"
 
 
 def _between(one: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from failgym.cli import reading as readers
 from failgym.cli.folders import check_name, holds_trace
 from failgym.cli.options import RayAddress, WorkersOption, read_workers
 from failgym.cli.output import JsonFile, interactive, print_line
-from failgym.files import held, replacing
+from failgym.files import held, json_text, replacing
 
 if TYPE_CHECKING:
     from failgym.assessment import Assessment, Candidate
@@ -187,7 +187,8 @@ def assess(
             )
         _write(found, out)  # before anything is printed: it stays if nobody can read that
         _print(found)
-        print_line(f"written to {out / PAGE}")
+        for name in (CONTENT, PAGE):
+            print_line(f"written to {out / name}")
         _adopt(found, candidates, folder, out)
 
 
@@ -256,9 +257,10 @@ def _write(found: Assessment, out: Path) -> None:
 
     for ending in ENDINGS:
         (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
-    JsonFile.at(out / CONTENT, "--out").write(found.to_json())
-    with replacing(out / PAGE) as partial:
-        partial.write_text(page(found), encoding="utf-8")
+    texts = {CONTENT: json_text(found.to_json()), PAGE: page(found)}
+    for name, text in texts.items():
+        with replacing(Path(os.path.realpath(out / name))) as partial:
+            partial.write_text(text, encoding="utf-8")
 
 
 def _price(text: str | None) -> tuple[float | None, str]:

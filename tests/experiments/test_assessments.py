@@ -56,7 +56,16 @@ def test_agents_of_the_past_stand_with_their_verdict(tmp_path: Path) -> None:
     assert shown[:3] == ["1. mine", "`kill`", "none"]
     assert shown[3] == shown_hours(one["saved"])
     assert shown[5] == f"{100 * one['share']:.1f} %"
-    assert shown[7].startswith(f"{one['verdict']['answer']}: ")
+    assert shown[7] == f"**{one['verdict']['answer']}**"
+    idle = {**one, "saved": 0.0, "verdict": {**one["verdict"], "answer": "no evidence"}}
+    little = {**idle, "verdict": {**idle["verdict"], "smallest": 3.14, "more": 1_234}}
+    for row, why in (
+        ({**idle, "verdict": {**idle["verdict"], "acts": False}}, "it never acts"),
+        ({**idle, "low": None}, "too few jobs decide"),
+        (little, "nothing below 3.1 % can be told from 0; about 1,234 more jobs would decide"),
+    ):
+        told = learned([{"record": "mine", "learned": [row]}])
+        assert f"| no evidence: {why} |" in told
 
 
 def test_what_time_did_not_write_is_refused() -> None:
