@@ -77,6 +77,8 @@ def load_heuristic(path: str | Path) -> Heuristic:
 def says_otherwise(path: Path) -> bool:
     """Is a file JSON, and by what it says of itself no stored heuristic?"""
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            return True
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False

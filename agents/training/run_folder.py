@@ -21,12 +21,11 @@ from typing import Any, cast
 
 from failgym.agents.algorithms.learner import Hyper
 from failgym.agents.algorithms.settings_files import save_settings
-from failgym.agents.training.run_names import BEST, RUN
+from failgym.agents.training.run_names import BEST, FORMAT, RUN
 from failgym.files import PARTIAL, replacing
 
 __all__ = ["RunFolder", "described_run"]
 
-FORMAT = "failgym training"
 VERSION = 1
 
 Document = dict[str, Any]

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["BEST", "RUN"]
+import json
+from pathlib import Path
+from typing import Any, cast
+
+__all__ = ["BEST", "FORMAT", "RUN", "holds_run"]
 
 RUN = "run.json"
-"""What is trained: where it is, there is a run."""
+"""What is trained."""
+FORMAT = "failgym training"
+"""What that file says it is."""
 BEST = "best.safetensors"
 """The best agent so far, a policy file."""
+
+
+def holds_run(folder: Path) -> bool:
+    """Is it the folder of a training run, whatever else is in it?"""
+    try:
+        content: Any = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and cast(dict[str, Any], content).get("format") == FORMAT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +47,7 @@ def learned(rows: Sequence[dict[str, Any]]) -> str:
             *(f"{number}. {row['record']}", f"`{one['measure']}`", one["forecast"]),
             *(shown_hours(one["saved"]), _between(one), percent(one["share"])),
             f"{one['forfeited_per_thousand']:.1f} ({one['false_kills_per_thousand']:.1f})",
-            _verdict(one),
+            _verdict(one, row["jobs"]),
         ]
         for number, row in enumerate(rows, 1)
         for one in row.get("learned", ())
@@ -54,8 +55,8 @@ def learned(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(table(columns, lines))
 
 
-def _verdict(one: dict[str, Any]) -> str:
-    """What is concluded, and if nothing is, why."""
+def _verdict(one: dict[str, Any], jobs: int) -> str:
+    """What is concluded on a record of so many jobs, and if nothing is, why."""
     found = one["verdict"]
     if found["answer"] != "no evidence":
         return f"**{found['answer']}**"
@@ -64,8 +65,10 @@ def _verdict(one: dict[str, Any]) -> str:
     if one["low"] is None or one["high"] is None:
         return "no evidence: too few jobs decide"
     text = f"no evidence: nothing below {found['smallest']:.1f} % can be told from 0"
-    more = found["more"]
-    return text if more is None else f"{text}; about {more:,} more jobs would decide"
+    if found["more"] is None:
+        return text
+    more = math.ceil(found["more"] * max(jobs / found["members"], 1.0))
+    return f"{text}; a record with about {more:,} more jobs would decide"
 
 
 def _between(one: dict[str, Any]) -> str:

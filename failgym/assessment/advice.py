@@ -199,18 +199,32 @@ def tried_after(advice: Advice, lost: Sequence[Judged], more: bool) -> Advice:
         lost: policies that surely save as recorded, the surest first, and lose there.
         more: do others surely save as recorded, and were not tried there?
     """
-    first, *others = (f"{each.policy} ({_condition(each)})" for each in lost)
+    names = [f"{each.policy} ({_condition(each)})" for each in lost]
+    lines: list[str] = []
     if advice.answer == "adopt":
-        names, s = ", ".join((first, *others)), "" if others else "s"
-        line = (
-            f"As recorded {names} surely save{s}, too, and even more so; where tasks wait for your"
-            f" machines {'they lose' if others else 'it loses'}."
+        save, lose = ("saves", "it loses") if len(names) == 1 else ("save", "they lose")
+        lines.append(
+            f"As recorded {_and(names)} surely {save}, too; where tasks wait for your machines"
+            f" {lose}."
         )
     else:
-        parts = [f"So do {', '.join(others)}."] if others else []
-        parts += ["Other rules that surely save as recorded were not tried there."] if more else []
-        line = " ".join(parts)
-    return replace(advice, evidence=(*advice.evidence, line)) if line else advice
+        if len(names) > 1:
+            lose = "loses" if len(names) == 2 else "lose"
+            lines.append(f"{_and(names[1:])} {lose} there, too.")
+        if more:
+            lines.append("Others that surely save as recorded were not tried there.")
+    at = 1 if advice.answer == "keep" else 2  # behind what is said of own machines
+    evidence = (*advice.evidence[:at], *lines, *advice.evidence[at:])
+    return replace(advice, evidence=evidence)
+
+
+def _and(names: Sequence[str]) -> str:
+    """
+    >>> _and(["one"]), _and(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _condition(each: Judged) -> str:
@@ -359,14 +373,16 @@ def _measure(found: Judged, rooms: Sequence[MeasureRoom]) -> str:
 
 def _saved(best: Judged, period: str) -> tuple[str, ...]:
     low, high = best.low or 0.0, best.high or 0.0  # what is adopted has an interval
-    many = len(best.by_period)
-    mean = tuple(shown_hours(value / many) for value in (best.saved, low, high))
-    each = f": {mean[0]} {a_period(period)} on the mean, between {mean[1]} and {mean[2]}"
+    mean = tuple(shown_hours(value / best.periods) for value in (best.saved, low, high))
+    each = (
+        f": {mean[0]} {a_period(period)} in which there are such tasks, between {mean[1]} and"
+        f" {mean[2]}"
+    )
     return (
         f"On {later_half(best.folds)} it would have saved {shown_hours(best.saved)}"
         f" machine-hours net, {100 * best.share:.1f} % of what these tasks used: between"
         f" {shown_hours(low)} and {shown_hours(high)} with 95 % confidence{_of_all(best)}"
-        f"{each if many > 1 else ''}.",
+        f"{each if best.periods > 1 else ''}.",
         f"{_apart(best)}; {best.false_kills_per_thousand:.1f} of 1,000 tasks would have been killed"
         " in error.",
     )
@@ -399,10 +415,10 @@ def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tu
     found: list[str] = []
     if best.by_fold and best.by_fold[-1] < 0.0:
         lost = shown_hours(-best.by_fold[-1])
-        found.append(f"In the latest part of the record it loses {lost} machine-hours.")
+        found.append(f"In the latest part that was judged it loses {lost} machine-hours.")
     if best.losing:
         found.append(
-            f"It loses in {best.losing} of {len(best.by_period)} {period}s,"
+            f"It loses in {best.losing} of {best.periods} {period}s in which there are such tasks,"
             f" {shown_hours(-best.worst)} machine-hours in the worst."
         )
     found += _one_block(best)
@@ -420,7 +436,7 @@ def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tu
     if best.mtbf is not None:
         found.append(
             f"Periodic checkpoints go by the mean time between losses to the system, here"
-            f" {shown_hours(best.mtbf / HOUR)} hours."
+            f" {shown_hours(best.mtbf / HOUR)} hours ({best.mtbf} ms), which no file holds."
         )
     return tuple(found)
 

@@ -291,7 +291,8 @@ def _measure(name: str) -> Measure:
 
 def _periods(found: Happened) -> Callable[[Ints], Ints]:
     begin, length = found.periods[0].start, PERIODS[found.period]
-    return lambda submits: np.maximum((submits - begin) // length, 0)
+    last = len(found.periods) - 1  # what is submitted as the record ends is of it, too
+    return lambda submits: np.clip((submits - begin) // length, 0, last)
 
 
 class _Clock:
@@ -446,7 +447,13 @@ class _State:
         """
         lost: list[Judged] = []
         kept: tuple[Advice, ClosedLoop] | None = None
-        while (advice := advise(lost)).policy is not None and len(lost) < MOST_TRIED:
+
+        def next_one() -> Advice:
+            """Those that save the same in each period as one that was tried are tried with it."""
+            known = {each.saves for each in lost}
+            return advise([each for each in results if each.saves in known])
+
+        while (advice := next_one()).policy is not None and len(lost) < MOST_TRIED:
             best = next(each for each in results if advice.is_of(each))
             closed = self._closed(trace, advice, rooms)
             found = with_closed_loop(advice, closed, best)

@@ -85,10 +85,10 @@ class Course:
                 places.append(Anchors.of(scenario, split="test"))
                 scenarios.append(scenario)
             except ValueError as error:
-                skipped.append(f"fold {fold}: {reason(error)}")
+                skipped.append(f"part {fold} of {FOLDS}: {reason(error)}")
         if not places:
             raise ValueError(
-                f"none of the {FOLDS} folds that the later half of the record is cut into can be"
+                f"none of the {FOLDS} parts that the later half of the record is cut into can be"
                 f" judged; {skipped[0]}"
             )
         return cls(measure, forecast, tuple(scenarios), tuple(places), tuple(skipped))

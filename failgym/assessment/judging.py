@@ -86,6 +86,8 @@ class Judged:
     """net saving of the worst period [machine-h]"""
     losing: int
     """periods in which it loses"""
+    periods: int
+    """those of which tasks were judged"""
     machine_hours: float
     """machine-time saved [machine-h]"""
     completion_hours: float
@@ -112,6 +114,11 @@ class Judged:
     """of a rule"""
     chosen: tuple[str, ...] = ()
     """of `CHOSEN`: the rule of each fold"""
+
+    @property
+    def saves(self) -> tuple[float, ...]:
+        """What tells what it saves from what others do, to the last seconds."""
+        return tuple(round(value, 3) for value in self.by_period)
 
 
 def judged(
@@ -165,6 +172,7 @@ def judged(
         by_period=tuple(by_period.tolist()),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
+        periods=len(np.unique(of_period)),
         machine_hours=moved["machine_hours"],
         completion_hours=moved["completion_hours"],
         forfeited=int(moved["forfeited"]),

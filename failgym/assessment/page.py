@@ -138,7 +138,8 @@ def _tiles(found: Assessment) -> str:
             f" {best.policy}, {which}, have saved on {later_half(best.folds)}, net"
             f"{_worth(found, best.machine_hours)}"
         )
-        tiles.append((value, what_of if gains else "that was tried would have saved anything"))
+        none = "that was tried would have saved anything with a measure that is worth looking at"
+        tiles.append((value, what_of if gains else none))
     shown = "".join(f'<div class="tile"><b>{a}</b>{escape(b)}</div>' for a, b in tiles)
     net = _NET.format(value=f"{found.task_value:g}")
     note = f'<p class="muted note">{net}</p>' if found.rooms else ""
@@ -408,7 +409,7 @@ def _by_period(found: Assessment) -> str:
     ends = [_moment(what, best.first_period + i) for i in (0, many - 1)]
     losing = f"{shown_hours(-down)} h" if down else "0"
     return (
-        f"<h3>Saved net, by {what.period} of submission: {escape(best.policy)}, {which}</h3>"
+        f"<h3>Saved net, by {what.period} of submission, with {which}: {_named(found, best)}</h3>"
         f'<svg class="net" viewBox="0 0 {many} 100" preserveAspectRatio="none" role="img"'
         f' aria-label="net saving by {what.period}">{bars}'
         f'<line x1="0" x2="{many}" y1="{zero:.2f}" y2="{zero:.2f}"/></svg>'
@@ -423,6 +424,13 @@ def _abouts(found: Assessment) -> str:
     items = (f"<b>{escape(name)}</b>: {escape(text)}" for name, text in sorted(about.items()))
     inner = _list(items)
     return f"<details><summary>What these rules do</summary>{inner}</details>" if inner else ""
+
+
+def _named(found: Assessment, each: Judged) -> str:
+    """A policy, its measure, and whether it is shown forecasts."""
+    title = next(room.title for room in found.rooms if room.measure == each.measure)
+    shown = "" if each.forecast == "none" else ", with learned forecasts"
+    return f"{escape(each.policy)} ({escape(title)}{shown})"
 
 
 def _about(each: Judged) -> str:
@@ -474,7 +482,7 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         interval,
         _percent(each.share),
         _chance(each.harm),
-        f"{_signed(each.worst)} ({each.losing} of {len(each.by_period)})",
+        f"{_signed(each.worst)} ({each.losing} of {each.periods})",
         ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
         _money(found, each.machine_hours),

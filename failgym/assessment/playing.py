@@ -116,7 +116,7 @@ def _ready(past: _Past, name: str, one: Player, work: WorkFolder) -> Ready:
     try:
         return Ready(made(who, key, scenario, work))  # no stranger on the past: not played there
     except ValueError as error:
-        return Ready(REGISTRY[NOTHING](), note=f"fold {scenario.fold}: {error}")
+        return Ready(REGISTRY[NOTHING](), note=f"part {scenario.fold}: {error}")
 
 
 def play(course: Course, name: str, key: Any, work: WorkFolder, ready: Sequence[Ready]) -> Played:

@@ -185,11 +185,15 @@ def assess(
                 workers=crew,
                 step=step,
             )
-        _write(found, out)  # before anything is printed: it stays if nobody can read that
-        _print(found)
-        for name in (CONTENT, PAGE):
-            print_line(f"written to {out / name}")
-        _adopt(found, candidates, folder, out)
+        # All is written before anything is printed: it stays if nobody can read that.
+        _write(found, out)
+        try:
+            file = _adopted(found, candidates, folder, out)
+        finally:
+            _print(found)
+            for name in (CONTENT, PAGE):
+                print_line(f"written to {out / name}")
+        _print_adopted(found, folder, file)
 
 
 def _loaded(folder: Path) -> Trace:
@@ -201,13 +205,19 @@ def _loaded(folder: Path) -> Trace:
         return stored_trace(folder)
 
 
-def _adopt(found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path) -> None:
-    """Write the policy that is advised, and say how to use it."""
+def _adopted(
+    found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path
+) -> Path | None:
+    """Write the policy that is advised, if it has a file of its own. Raises ValueError."""
     from failgym.assessment import save_adopted
     from failgym.evaluation.progress import working
 
     with working("making the policy to adopt", interactive()):
-        file = save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
+        return save_adopted(found, candidates, str(folder), out / POLICY, out / WORK)
+
+
+def _print_adopted(found: Assessment, folder: Path, file: Path | None) -> None:
+    """Say how to use the policy that is advised."""
     if file is not None:
         print_line(f"written to {file}")
         _print_check(found, folder, file)
@@ -255,9 +265,9 @@ def _write(found: Assessment, out: Path) -> None:
     """The report's files; none is left of an earlier policy, which this report does not advise."""
     from failgym.assessment.page import page
 
+    texts = {CONTENT: json_text(found.to_json()), PAGE: page(found)}
     for ending in ENDINGS:
         (out / POLICY).with_suffix(ending).unlink(missing_ok=True)
-    texts = {CONTENT: json_text(found.to_json()), PAGE: page(found)}
     for name, text in texts.items():
         with replacing(Path(os.path.realpath(out / name))) as partial:
             partial.write_text(text, encoding="utf-8")
@@ -348,14 +358,14 @@ def _of_folder(folder: Path) -> dict[str, Candidate]:
 def _of_something_else(file: Path) -> bool:
     """Does a file lie in a folder of policies without being one of its own?
 
-    So it is with JSON that says so, and with all that a training run keeps but its best agent.
-    What cannot be read may have been a policy.
+    So it is with JSON that says so, and with all that a training run keeps but its best agent,
+    such as the runs on its folds. What cannot be read may have been a policy.
     """
-    from failgym.agents.training.run_names import BEST, RUN
+    from failgym.agents.training.run_names import BEST, holds_run
     from failgym.baselines.stored import says_otherwise
 
-    if (file.parent / RUN).is_file():
-        return file.name != BEST
+    if holds_run(file.parent):
+        return file.name != BEST or holds_run(file.parent.parent)
     return file.suffix == ENDINGS[0] and says_otherwise(file)
 
 
@@ -417,7 +427,8 @@ def _check_out(out: Path) -> None:
                     " another folder"
                 )
     for name in (PAGE, CONTENT):
-        JsonFile.at(out / name if (out / name).exists() else None, "--out")
+        if JsonFile.at(out / name if (out / name).exists() else None, "--out").streams:
+            raise ValueError(f"--out {out / name}: is not a file, and would be replaced")
 
 
 def _check_kept(out: Path, specs: list[str]) -> None:

@@ -25,7 +25,7 @@ from failgym.evaluation import Anchors
 from failgym.evaluation.caller import Predicts
 from failgym.evaluation.evidence import Evidence, score_of
 from failgym.evaluation.ledger import Run
-from failgym.evaluation.savings import drawn_share
+from failgym.evaluation.savings import moved, share_of_moved
 from failgym.evaluation.scoring import HIGHEST
 from failgym.vocabulary import Outcome
 from failgym.worlds.build import split_of
@@ -101,12 +101,13 @@ class Verdict:
         if kept.acts and kept.answer != "harm":
             return self
         answer = "no evidence" if self.answer == "adopt" else self.answer
-        return replace(self, answer=answer, kept="does harm" if kept.acts else "never acts")
+        why = "does harm" if kept.acts else "never acts"
+        return replace(self, answer=answer, more=None, kept=why)
 
     def of_attempts(self, anchors: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
         """The same, and on a record how much of it rests on attempts that are not recorded.
 
-        If most does, and the record does not tell what comes after a failure, nothing is concluded.
+        If most does, and the record does not tell what comes after a failure, nothing is adopted.
 
         Args:
             anchors: what the agent was judged on.
@@ -114,15 +115,23 @@ class Verdict:
         """
         if any(generated(each.scenario.trace) for each in anchors):
             return self
-        share = drawn_share(anchors, runs).value
-        drawn = None if math.isnan(share) else share
-        if drawn is None or drawn <= MOSTLY:
-            return replace(self, drawn=drawn)
-        known = [split_of(each.scenario, "train") for each in anchors]
-        whys = [why for one in known if (why := why_unknown(one, _LOST)) is not None]
-        if not whys:
-            return replace(self, drawn=drawn)
-        return replace(self, drawn=drawn, answer="no evidence", more=None, untold=whys[0])
+        pairs = zip(anchors, runs, strict=True)
+        apart, rests = np.transpose(
+            [moved(each.world, each.replayed, run).sum(axis=0) for each, run in pairs]
+        )
+        share = share_of_moved(float(apart.sum()), float(rests.sum())).value
+        if math.isnan(share):
+            return self
+        whys = [
+            _why_untold(each) if part > 0.0 else None
+            for each, part in zip(anchors, rests, strict=True)
+        ]
+        untold = sum(part for part, why in zip(rests, whys, strict=True) if why is not None)
+        found = replace(self, drawn=share)
+        if untold <= MOSTLY * apart.sum():
+            return found
+        answer = "no evidence" if self.answer == "adopt" else self.answer
+        return replace(found, answer=answer, more=None, untold=next(filter(None, whys)))
 
     @property
     def text(self) -> str:
@@ -139,7 +148,7 @@ class Verdict:
             found += f"; {100.0 * self.drawn:.0f} % of what it saves and loses rests on attempts"
             found += " beyond the record, which are drawn"
         if self.untold is not None:
-            found += f": {self.untold}"
+            found += f": before it {self.untold}"
         if self.kept is not None:
             found += f"; the agent that is kept {self.kept} on the validation split"
         if self.answer != "no evidence":
@@ -167,6 +176,12 @@ class Verdict:
     @property
     def _members(self) -> str:
         return "jobs" if "job" in self.unit else "slices"
+
+
+def _why_untold(place: Anchors) -> str | None:
+    """Why what was before does not tell what comes after a failure; None if it does."""
+    after = _LOST if place.scenario.checkpoint else (Outcome.FAIL,)
+    return why_unknown(split_of(place.scenario, "train"), after)
 
 
 def _known(value: float) -> float | None:

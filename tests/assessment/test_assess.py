@@ -213,7 +213,7 @@ def test_what_is_made_is_made_for_each_fold() -> None:
     some = {"made": Candidate(FromThePast(but=2), "learned", "made")}
     without = assessed(trace, some, measures=["kill"])
     assert 0.0 < without.judged[0].saved < found.saved
-    said = "made: nothing was made for fold 2: nothing to learn from."
+    said = "made: nothing was made for part 2: nothing to learn from."
     assert without.left_out == (f"kill, no forecasts: {said}",)
 
 
@@ -237,7 +237,7 @@ def test_what_can_be_made_for_no_fold_is_left_out() -> None:
     none = {"made": Candidate(FromThePast(but=0), "learned", "made")}
     found = assessed(doomed(200, long_ones_finish=False), none, measures=["kill"])
     assert found.judged == ()
-    assert found.left_out == ("kill, no forecasts: made: fold 1: nothing to learn from.",)
+    assert found.left_out == ("kill, no forecasts: made: part 1: nothing to learn from.",)
 
 
 def test_what_was_made_from_the_past_is_not_chosen_by_it() -> None:
@@ -255,7 +255,7 @@ def test_a_fold_in_which_nothing_is_decided_is_left_out_alone() -> None:
     trace = failing(1_000, spared=(700, 800))
     found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry", "kill"])
     assert {room.measure for room in found.rooms} == {"retry", "kill", "together"}
-    assert [line for line in found.left_out if line.startswith("retry: fold 3")]
+    assert [line for line in found.left_out if line.startswith("retry: part 3 of 5")]
     assert found.unjudged == {}
     [room] = [each for each in found.rooms if each.measure == "retry"]
     failed = trace.column("attempts", "outcome") == int(Outcome.FAIL)
@@ -365,7 +365,7 @@ def test_a_fold_is_not_judged_if_nothing_was_started_again_before_it() -> None:
     trace = in_vain(1_000, of_last=100)
     assert restarts(trace, (Outcome.FAIL,)) == 100
     found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
-    assert found.unjudged["retry"].startswith("none of the 5 folds")
+    assert found.unjudged["retry"].startswith("none of the 5 parts")
     assert "fold 1: before it fewer than 30 restarts" in found.unjudged["retry"]
     assert found.judged == ()
     later = assessed(in_vain(1_000, of_last=480), {}, measures=["retry"])
@@ -510,12 +510,12 @@ def test_folds_that_forecasts_leave_out_are_told() -> None:
     found = assessed(
         trace, {"blind_kill": RULES["blind_kill"]}, measures=["kill"], forecasts=("none", "trained")
     )
-    assert any(line.startswith("kill, forecasts: fold 1: ") for line in found.left_out)
+    assert any(line.startswith("kill, forecasts: part 1 of 5: ") for line in found.left_out)
 
 
 def test_reasons_name_no_fields() -> None:
     found = assessed(doomed(1, long_ones_finish=False), RULES, measures=["kill"])
-    assert "none of the 5 folds that the later half of the record" in found.unjudged["kill"]
+    assert "none of the 5 parts that the later half of the record" in found.unjudged["kill"]
     late = assessed(
         late_ends(400),
         {"blind_kill": RULES["blind_kill"]},
@@ -570,6 +570,7 @@ def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
     assert sum(rash.by_period) == pytest.approx(rash.saved)
     assert min(rash.by_period) == rash.worst
     assert sum(value < 0.0 for value in rash.by_period) == rash.losing
+    assert rash.periods == len(rash.by_period)
     submit, start, end = (
         trace.column("jobs", "submit"),
         *(trace.column("attempts", name) for name in ("start", "end")),

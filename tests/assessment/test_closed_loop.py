@@ -15,13 +15,14 @@ from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
 from failgym.assessment.work_folder import WorkFolder
+from failgym.baselines.base import ObservationView
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.retry_cap import RetryCap
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors
 from failgym.evaluation.savings import completion_hours_saved, drawn_share, hours_saved
 from failgym.traces import Trace
-from failgym.vocabulary import Cause, Outcome
+from failgym.vocabulary import Action, Cause, Outcome
 from failgym.worlds.tables import with_tables
 from tests.assessment.assessing import RULES, assessed
 from tests.assessment.records import (
@@ -197,7 +198,7 @@ def test_machines_on_which_nobody_waits_change_no_advice() -> None:
         found = assessed(record, rule, measures=["kill"], task_value=1.0)
         assert found.advice is not None
         assert found.advice.policy == "optimal_stopping"
-        assert any("latest part of the record it loses" in line for line in found.advice.evidence)
+        assert any("latest part that was judged it loses" in line for line in found.advice.evidence)
     assert found.closed is not None
     assert found.closed.saved < 0.0
 
@@ -232,19 +233,15 @@ def test_who_is_made_for_the_last_fold_plays_on_own_machines(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("losers", "answer", "policy", "said"),
     [
-        (1, "adopt", "two", "As recorded one (kill, no forecasts) surely saves, too"),
-        (2, "adopt", "three", "As recorded one (kill, no forecasts), two (kill, no forecasts)"),
-        (
-            3,
-            "keep",
-            None,
-            "So do two (kill, no forecasts), three (kill, no forecasts). Other rules",
-        ),
+        (1, "adopt", "2 h", "As recorded 1 h (kill, no forecasts) surely saves, too; where"),
+        (2, "adopt", "3 h", "As recorded 1 h (kill, no forecasts) and 2 h (kill, no forecasts)"),
+        (3, "keep", None, "2 h (kill, no forecasts) and 3 h (kill, no forecasts) lose there, too."),
     ],
 )
 def test_where_the_surest_rule_loses_on_own_machines_the_next_is_tried(
     losers: int, answer: str, policy: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """To kill after one hour saves more than after two; what saves the same is not tried again."""
     tried: list[str] = []
 
     def played(*given: Any, **_: Any) -> ClosedLoop:
@@ -254,17 +251,39 @@ def test_where_the_surest_rule_loses_on_own_machines_the_next_is_tried(
 
     module = import_module("failgym.assessment.assess")  # the package has a function of this name
     monkeypatch.setattr(module, "closed_loop", played)
-    names = ("one", "two", "three", "four")
-    rules = {name: Candidate(OptimalStopping(), "given", name) for name in names}
+    rules = {
+        f"{hours} h{again}": Candidate(KillAfter(hours), "given", [hours, again])
+        for hours in (4, 3, 2, 1)
+        for again in ("", " again")
+    }
     found = assessed(doomed(600, long_ones_finish=False), rules, measures=["kill"])
     assert found.advice is not None
     assert (found.advice.answer, found.advice.policy) == (answer, policy)
-    assert tried == list(names[: min(losers + 1, 3)])
-    assert said in found.advice.evidence[-1]
+    assert tried == ["1 h", "2 h", "3 h"][: min(losers + 1, 3)]
+    behind = 1 if answer == "keep" else 2
+    assert said in found.advice.evidence[behind]
     assert found.closed is not None
     assert (found.closed.saved > 0.0) == (answer == "adopt")
     if answer == "keep":
-        assert "the rule one loses where tasks wait" in found.advice.text
+        assert "the rule 1 h loses where tasks wait" in found.advice.text
+        assert found.advice.evidence[2] == (
+            "Others that surely save as recorded were not tried there."
+        )
+
+
+class KillAfter:
+    """Kills what is older than so many hours."""
+
+    def __init__(self, hours: int) -> None:
+        self._hours = hours
+
+    def predict(
+        self, observation: Any, state: Any = None, action_masks: Any = None, **_: Any
+    ) -> tuple[Any, Any]:
+        """See `failgym.policy.Policy`."""
+        old = ObservationView(observation).minutes("age") >= 60.0 * self._hours
+        kill = np.asarray(action_masks)[:, Action.KILL] & old
+        return np.where(kill, Action.KILL, Action.CONTINUE), state
 
 
 def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:

@@ -245,7 +245,7 @@ def test_records_of_every_shape_give_a_report(
     assert content["advice"]["answer"] in answers
     text = re.sub(r"<style>.*</style>|<[^>]*>", " ", (out / "report.html").read_text(), flags=re.S)
     assert "nan" not in text.split()
-    for foreign in ("split", "asked about", "--", "Of 1 tasks", "a hour"):
+    for foreign in ("split", "asked about", "fold", "--", "Of 1 tasks", "a hour"):
         assert foreign not in text
 
 
@@ -273,8 +273,13 @@ def test_a_folder_may_hold_other_files_than_policies(record: Path, tmp_path: Pat
     save_heuristic(OptimalStopping(), folder / "rule.json", about={})
     (folder / "report.json").write_text('{"trace": "of another command"}')
     (folder / "evaluations.json").write_text("[]")
-    for name in ("run.json", "round-1.json", "round-1.safetensors", "settings.json"):
+    (folder / "run.json").write_text('{"traceEvents": []}')  # no training run
+    for name in ("round-1.json", "round-1.safetensors", "settings.json"):
         (folder / "run" / name).write_text("{}")
+    (folder / "run" / "fold-1").mkdir()
+    (folder / "run" / "fold-1" / "best.safetensors").write_text("of a fold")
+    for run_folder in (folder / "run", folder / "run" / "fold-1"):
+        (run_folder / "run.json").write_text('{"format": "failgym training"}')
     assert invoke("assess", record, "--out", out, "--policies", folder, *QUICK) == 0
     content = json.loads((out / "report.json").read_text("utf-8"))
     assert {each["policy"] for each in content["judged"] if each["kind"] == "given"} == {"rule"}
@@ -286,7 +291,7 @@ def test_a_damaged_policy_in_a_folder_is_not_left_out(
 ) -> None:
     folder = tmp_path / "policies"
     (folder / "run").mkdir(parents=True)
-    (folder / "run" / "run.json").write_text("{}")
+    (folder / "run" / "run.json").write_text('{"format": "failgym training"}')
     save_heuristic(OptimalStopping(), folder / "another.json", about={})
     (folder / name).write_text('{"format": "failgym pol')
     options = ("--out", tmp_path / "report", "--policies", folder)
@@ -450,7 +455,8 @@ def test_a_report_that_nobody_can_read_in_the_terminal_is_written(
     command = import_module("failgym.cli.assess")  # the package has a function of this name
     monkeypatch.setattr(command, "print_line", full)
     out = tmp_path / "report"
-    assert invoke("assess", record, "--out", out, "--quick") == 2
+    assert invoke("assess", record, "--out", out, *QUICK) == 2
+    assert load_heuristic(out / "policy.json").name == "optimal_stopping"
     assert json.loads((out / "report.json").read_text("utf-8"))["rooms"]
     assert (out / "report.html").read_text("utf-8").endswith("</html>\n")
 
@@ -696,6 +702,22 @@ def test_the_page_runs_nothing_and_asks_for_nothing(found: Assessment) -> None:
     assert "<b>&cluster" not in text
     assert "&lt;b&gt;&amp;cluster" in text
     assert "default-src 'none'" in text
+
+
+def test_on_paper_nothing_is_cut_off_or_folded_away(
+    browser: Any, found: Assessment, tmp_path: Path
+) -> None:
+    """A sheet of A4 across, less its margins, is 1,032 points of a screen wide."""
+    file = tmp_path / "report.html"
+    file.write_text(page(found), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1032, "height": 700})
+    opened.goto(file.as_uri())
+    folded = opened.locator("details li, details td")
+    assert not folded.first.is_visible()
+    opened.emulate_media(media="print")
+    assert folded.first.is_visible()
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 1032
+    opened.close()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("stable_baselines3")
+from failgym.agents.training.rolling_origin import verdict_of_folds
 from failgym.baselines import REGISTRY
 from failgym.cli import run
 from failgym.envs import resolve
@@ -129,7 +130,13 @@ def test_what_rests_on_attempts_that_no_record_tells_of_is_no_evidence() -> None
     assert found.untold is not None
     assert found.untold.startswith("fewer than 30 restarts of failed tasks are recorded")
     assert found.text.startswith("no evidence: keep replay; score")
-    assert found.text.endswith(found.untold)
+    assert found.text.endswith(f": before it {found.untold}")
+    scenario = resolve("failgym/Cloning-v1").override(trace=in_vain(1_200, 0), forecast="none")
+    place = Anchors.of(scenario.override(slice_tasks=1), split="test")
+    run = place.run(REGISTRY["retry_cap"]())
+    assert verdict_of_folds([place], [run]).untold == found.untold
+    harm = replace(saves, answer="harm", low=-9.0, high=-1.0)
+    assert harm.of_attempts([place], [run]).answer == "harm"
 
 
 def test_of_generated_traces_all_laws_are_known(anchors: Anchors) -> None:
@@ -148,6 +155,7 @@ def test_folds_speak_for_no_agent_that_never_acts_or_does_harm(anchors: Anchors)
         assert found.text.startswith("no evidence: keep replay; score")
         assert found.text.endswith(f"; the agent that is kept {words} on the validation split")
         assert "told from 0" not in found.text
+        assert replace(folds, answer="no evidence", low=-1.0, more=9).with_kept(kept).more is None
         lost = replace(folds, answer="harm", low=-9.0, high=-1.0).with_kept(kept)
         assert (lost.answer, lost.kept) == ("harm", words)
 

@@ -52,7 +52,7 @@ def test_agents_of_the_past_stand_with_their_verdict(tmp_path: Path) -> None:
     rows = json.loads(file.read_text("utf-8"))
     content = json.loads((report / "report.json").read_text("utf-8"))
     [one] = [each for each in content["judged"] if each["kind"] == "learned"]
-    [shown] = tables(learned([*rows, {"record": "older"}]) + "\n")[0][1:]
+    [shown] = tables(learned([*rows, {"record": "older", "jobs": 9}]) + "\n")[0][1:]
     assert shown[:3] == ["1. mine", "`kill`", "none"]
     assert shown[3] == shown_hours(one["saved"])
     assert shown[5] == f"{100 * one['share']:.1f} %"
@@ -62,10 +62,11 @@ def test_agents_of_the_past_stand_with_their_verdict(tmp_path: Path) -> None:
     for row, why in (
         ({**idle, "verdict": {**idle["verdict"], "acts": False}}, "it never acts"),
         ({**idle, "low": None}, "too few jobs decide"),
-        (little, "nothing below 3.1 % can be told from 0; about 1,234 more jobs would decide"),
+        (little, "nothing below 3.1 % can be told from 0; a record with about 2,468 more jobs"),
     ):
-        told = learned([{"record": "mine", "learned": [row]}])
-        assert f"| no evidence: {why} |" in told
+        jobs = 2 * one["verdict"]["members"]
+        told = learned([{"record": "mine", "jobs": jobs, "learned": [row]}])
+        assert f"| no evidence: {why}" in told
 
 
 def test_what_time_did_not_write_is_refused() -> None:
