@@ -366,10 +366,10 @@ def test_a_fold_is_not_judged_if_nothing_was_started_again_before_it() -> None:
     assert restarts(trace, (Outcome.FAIL,)) == 100
     found = assessed(trace, {"retry_cap": RULES["retry_cap"]}, measures=["retry"])
     assert found.unjudged["retry"].startswith("none of the 5 parts")
-    assert "fold 1: before it fewer than 30 restarts" in found.unjudged["retry"]
+    assert "part 1 of 5: before it fewer than 30 restarts" in found.unjudged["retry"]
     assert found.judged == ()
     later = assessed(in_vain(1_000, of_last=480), {}, measures=["retry"])
-    assert [line[:13] for line in later.left_out] == ["retry: fold 1"]
+    assert [line[:13] for line in later.left_out] == ["retry: part 1"]
 
 
 def test_machine_time_of_the_later_half_is_that_of_all_of_it() -> None:
