@@ -12,7 +12,8 @@ import pytest
 import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
 from failgym.assessment.advice import advice_of
-from failgym.assessment.course import reason
+from failgym.assessment.course import reason, scenario_of
+from failgym.assessment.measures import together
 from failgym.assessment.room import MeasureRoom
 from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
@@ -83,6 +84,30 @@ def test_savings_are_those_of_evaluate(
     assert found.false_kills_per_thousand == pytest.approx(1000.0 * kills / tasks)
     [room] = [each for each in of_google.rooms if each.measure == measure]
     assert room.tasks == tasks
+
+
+@pytest.mark.parametrize(
+    ("measure", "rule"),
+    [("checkpoint", "young"), ("together", "young"), ("together", "retry_cap")],
+)
+def test_savings_are_those_of_evaluate_under_the_rules_of_each_fold(
+    google: Path, of_google: Assessment, measure: str, rule: str
+) -> None:
+    """Periodic checkpoints go by the losses before the fold; all measures are those known there."""
+    [found] = [each for each in of_google.judged if (each.measure, each.policy) == (measure, rule)]
+    judged = [MEASURES[room.measure] for room in of_google.rooms if room.measure in MEASURES]
+    kind = MEASURES.get(measure) or together(judged)
+    evaluations = [
+        failgym.evaluate(REGISTRY[rule](), scenario_of(kind, str(google), "none", 4.0, fold))
+        for fold in found.folds
+    ]
+    assert found.acts
+    net = np.array([each.score * each.room_hours / 100.0 for each in evaluations])
+    scored = ~np.isnan(net)  # where there is room for a score
+    assert scored.sum() >= 3
+    assert np.array(found.by_fold)[scored] == pytest.approx(net[scored], rel=1e-9, abs=1e-9)
+    hours = sum(each.saved_hours for each in evaluations)
+    assert found.machine_hours == pytest.approx(hours, rel=1e-12, abs=1e-9)
 
 
 def test_the_net_saving_at_its_own_prices_is_the_saving(of_google: Assessment) -> None:
