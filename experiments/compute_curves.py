@@ -349,6 +349,7 @@ def draw(name: str, known: Mapping[str, Any], file: Path) -> None:
         file: the picture, PNG or SVG.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     figure: Any = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
@@ -365,6 +366,9 @@ def draw(name: str, known: Mapping[str, Any], file: Path) -> None:
     published = known["as_published"][0]
     axes.axhline(published, color="black", linestyle=":", label=f"{known['rule']}, as published")
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.set_xlabel("processor time [s]")
     axes.set_ylabel("score on fresh traces")
     axes.set_title(f"failgym/{name}")
