@@ -1,10 +1,10 @@
 """How many decisions a second the agents that come with failgym make.
 
-    python -m experiments.agent_speed [--size 128 ...] [--rounds 7] [--json FILE]
+    OMP_NUM_THREADS=1 python -m experiments.agent_speed [--size 128 ...] [--rounds 7] [--json FILE]
 
 The first training run of each kind in each environment plays its test split, and what it is asked
 there is kept: decisions of tasks, as on a leaderboard. It is then asked as many of these at once as
-`--size` says, again and again, on one thread. Figures are medians over rounds, of processor time;
+`--size` says, again and again. Figures are medians over rounds, of processor time;
 that the observation is read and the answer checked is not in them.
 """
 
@@ -30,7 +30,7 @@ from failgym.evaluation import Anchors
 
 FIRST = "*-0.safetensors"
 MOST = 32_768
-"""Decisions that are kept of an agent, and that a round asks it, at most."""
+"""Decisions of an agent are kept until there are so many; a round asks it as many at most, or once."""
 SLICES = 2
 """That are played to hear what it is asked."""
 

@@ -88,7 +88,7 @@ def test_savings_are_those_of_evaluate(
 
 @pytest.mark.parametrize(
     ("measure", "rule"),
-    [("checkpoint", "young"), ("together", "young"), ("together", "retry_cap")],
+    [("checkpoint", "young"), ("together", "young")],
 )
 def test_savings_are_those_of_evaluate_under_the_rules_of_each_fold(
     google: Path, of_google: Assessment, measure: str, rule: str
