@@ -30,7 +30,7 @@ from failgym.evaluation import Anchors
 
 FIRST = "*-0.safetensors"
 MOST = 32_768
-"""Decisions of an agent are kept until there are so many; a round asks it as many at most, or once."""
+"""Decisions of an agent are kept until there are so many; so many are asked in a round, at most."""
 SLICES = 2
 """That are played to hear what it is asked."""
 
@@ -58,7 +58,7 @@ def rate(agent: Any, heard: Heard, size: int, rounds: int) -> float:
     asked, masks = (np.concatenate(one) for one in (heard.observations, heard.masks))
     rng, speeds = np.random.default_rng(0), list[float]()
     for _ in range(rounds):
-        calls = max(1, min(64, MOST // size))
+        calls = max(1, min(64, MOST // size))  # once at least
         rows = [rng.integers(0, len(asked), size) for _ in range(calls)]
         given = [(asked[some], masks[some]) for some in rows]
         begun = time.process_time()
