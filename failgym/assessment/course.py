@@ -16,7 +16,7 @@ from failgym.assessment.happened import known_hours
 from failgym.assessment.measures import Measure, mtbf_of, together
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors, Run, run_policy
-from failgym.evaluation.anchors import machine_hour_of
+from failgym.evaluation.anchors import drawn_slices, machine_hour_of
 from failgym.evaluation.caller import check_playable, made_for
 from failgym.evaluation.continuing import CONTINUING
 from failgym.evaluation.evidence import Evidence
@@ -31,6 +31,7 @@ from failgym.worlds.split import tasks_run
 from failgym.worlds.world import World
 
 __all__ = [
+    "PAST_TASKS",
     "Course",
     "Ground",
     "fields_of",
@@ -44,6 +45,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+PAST_TASKS = 50_000
+"""Tasks of a past that rules are chosen on, at most: of longer ones so many are drawn (chosen: the
+pasts of five folds hold many times the tasks of the folds)."""
 _FIELD = rf"\b(?:{'|'.join(one.name for one in fields(Scenario))})=[^\s:]+"
 """A field of a scenario and its value, in a message."""
 _IN_PLAIN_WORDS = {
@@ -178,14 +182,14 @@ class Ground:
 
 @dataclass(frozen=True)
 class Past:
-    """What is known before a fold: rules are chosen on it."""
+    """What is known before a fold, or tasks drawn of it: rules are chosen on it."""
 
     world: World
     scenario: Scenario
     replay: Run
 
     def saved(self, policy: Policy, name: str) -> float:
-        """What a policy saves there [machine-h]."""
+        """What a policy saves on these tasks [machine-h]."""
         slices, order = self.replay.slices, self.scenario.order
         run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
         return float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
@@ -247,7 +251,7 @@ def _past(scenario: Scenario) -> Past | None:
         world = build_world(past)
     except ValueError:
         return None
-    slices = np.arange(world.slices)
+    slices = drawn_slices(world.slices, PAST_TASKS, seed=0)
     return Past(world, past, run_policy(world, past, CONTINUING, slices, order=past.order))
 
 

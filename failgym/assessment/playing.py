@@ -11,7 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.course import Course, Past, fields_of, figures_of, terms_of
+from failgym.assessment.course import (
+    PAST_TASKS,
+    Course,
+    Past,
+    fields_of,
+    figures_of,
+    terms_of,
+)
 from failgym.assessment.makers import Maker
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import REGISTRY
@@ -47,8 +54,8 @@ class Ready:
     policy: Policy | None = None
     """who plays the fold; None if all was played before, or by an error"""
     saved: float = math.nan
-    """what a policy saves on the past [machine-h]; NaN where it was not played there, since it was
-    made of it, or nothing is decided in it"""
+    """what a policy saves on the past, or on tasks drawn of it [machine-h]; NaN where it was not
+    played there, since it was made of it, or nothing is decided in it"""
     note: str = ""
     """why nothing could be made of the past, so that replay plays"""
     error: ImportError | ValueError | None = None
@@ -111,6 +118,7 @@ def _ready(past: _Past, name: str, one: Player, work: WorkFolder) -> Ready:
             return {"saved": np.array(past.saved(who, name))}
 
         about = {"before": key, "scenario": fields_of(scenario), "trace": _content(scenario)}
+        about["tasks"] = PAST_TASKS
         kept = found() if key is None else work.arrays(about, found, ("saved",))
         return Ready(who, float(kept["saved"]))
     try:

@@ -12,7 +12,7 @@ import pytest
 import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
 from failgym.assessment.advice import advice_of
-from failgym.assessment.course import reason, scenario_of
+from failgym.assessment.course import Course, reason, scenario_of
 from failgym.assessment.measures import together
 from failgym.assessment.room import MeasureRoom
 from failgym.baselines import REGISTRY
@@ -263,6 +263,20 @@ def test_what_can_be_made_for_no_fold_is_left_out() -> None:
     found = assessed(doomed(200, long_ones_finish=False), none, measures=["kill"])
     assert found.judged == ()
     assert found.left_out == ("kill, no forecasts: made: part 1: nothing to learn from.",)
+
+
+def test_of_a_long_past_some_tasks_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved on all of them is about as much for each task as on the drawn ones."""
+    course = Course.of(MEASURES["kill"], doomed(1_000, long_ones_finish=False), "none", 4.0)
+    means: list[float] = []
+    for most in (300, 10_000):
+        monkeypatch.setattr("failgym.assessment.course.PAST_TASKS", most)
+        past = course.past(4)
+        assert past is not None
+        assert len(past.replay.slices) == min(most, past.world.slices)
+        assert past.world.slices > 800
+        means.append(past.saved(OptimalStopping(), "rule") / len(past.replay.slices))
+    assert means[0] == pytest.approx(means[1], rel=0.2)
 
 
 def test_what_was_made_from_the_past_is_not_chosen_by_it() -> None:
