@@ -102,8 +102,7 @@ def main(
             for row in rows
         ],
     )
-    if file is not None:
-        file.write(rows)
+    file.write(rows)
 
 
 if __name__ == "__main__":

@@ -278,7 +278,12 @@ class KillAfter:
         self._hours = hours
 
     def predict(
-        self, observation: Any, state: Any = None, action_masks: Any = None, **_: Any
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: Any = None,
     ) -> tuple[Any, Any]:
         """See `failgym.policy.Policy`."""
         old = ObservationView(observation).minutes("age") >= 60.0 * self._hours

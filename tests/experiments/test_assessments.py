@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,15 @@ def test_agents_of_the_past_stand_with_their_verdict(tmp_path: Path) -> None:
     assert shown[3] == shown_hours(one["saved"])
     assert shown[5] == f"{100 * one['share']:.1f} %"
     assert shown[7] == f"**{one['verdict']['answer']}**"
-    idle = {**one, "saved": 0.0, "verdict": {**one["verdict"], "answer": "no evidence"}}
-    little = {**idle, "verdict": {**idle["verdict"], "smallest": 3.14, "more": 1_234}}
+    idle: dict[str, Any] = {
+        **one,
+        "saved": 0.0,
+        "verdict": {**one["verdict"], "answer": "no evidence"},
+    }
+    little: dict[str, Any] = {
+        **idle,
+        "verdict": {**idle["verdict"], "smallest": 3.14, "more": 1_234},
+    }
     for row, why in (
         ({**idle, "verdict": {**idle["verdict"], "acts": False}}, "it never acts"),
         ({**idle, "low": None}, "too few jobs decide"),
