@@ -169,7 +169,8 @@ def assess(
     with _alone(out):
         if log is not None:
             log.save(folder, crew, progress=interactive())
-        trace = trace or _loaded(folder)
+        if trace is None:
+            trace = _loaded(folder)
         with _steps() as step:
             found = assessed(
                 trace,
@@ -185,15 +186,23 @@ def assess(
                 workers=crew,
                 step=step,
             )
-        # All is written before anything is printed: it stays if nobody can read that.
-        _write(found, out)
-        try:
-            file = _adopted(found, candidates, folder, out)
-        finally:
-            _print(found)
-            for name in (CONTENT, PAGE):
-                print_line(f"written to {out / name}")
-        _print_adopted(found, folder, file)
+        _tell(found, candidates, folder, out)
+
+
+def _tell(found: Assessment, candidates: dict[str, Candidate], folder: Path, out: Path) -> None:
+    """Write all, and then print: what is written stays if nobody can read that.
+
+    Raises:
+        ValueError: if the policy that is advised cannot be made of the whole record.
+    """
+    _write(found, out)
+    try:
+        file = _adopted(found, candidates, folder, out)
+    finally:
+        _print(found)
+        for name in (CONTENT, PAGE):
+            print_line(f"written to {out / name}")
+    _print_adopted(found, folder, file)
 
 
 def _loaded(folder: Path) -> Trace:

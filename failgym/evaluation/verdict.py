@@ -30,6 +30,7 @@ from failgym.evaluation.scoring import HIGHEST
 from failgym.vocabulary import Outcome
 from failgym.worlds.build import split_of
 from failgym.worlds.settings.source import generated
+from failgym.worlds.split import learned_from
 
 __all__ = ["MOSTLY", "Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
 
@@ -107,13 +108,14 @@ class Verdict:
     def of_attempts(self, anchors: Sequence[Anchors], runs: Sequence[Run]) -> Verdict:
         """The same, and on a record how much of it rests on attempts that are not recorded.
 
-        If most does, and the record does not tell what comes after a failure, nothing is adopted.
+        The laws of a generated trace, or of a twin, are its own. If most of it does, and the record
+        does not tell what comes after a failure, nothing is adopted.
 
         Args:
             anchors: what the agent was judged on.
             runs: what it did there.
         """
-        if any(generated(each.scenario.trace) for each in anchors):
+        if any(generated(each.scenario.trace) or each.scenario.twin for each in anchors):
             return self
         pairs = zip(anchors, runs, strict=True)
         apart, rests = np.transpose(
@@ -148,7 +150,7 @@ class Verdict:
             found += f"; {100.0 * self.drawn:.0f} % of what it saves and loses rests on attempts"
             found += " beyond the record, which are drawn"
         if self.untold is not None:
-            found += f": before it {self.untold}"
+            found += f"; before that {self.untold}"
         if self.kept is not None:
             found += f"; the agent that is kept {self.kept} on the validation split"
         if self.answer != "no evidence":
@@ -181,7 +183,7 @@ class Verdict:
 def _why_untold(place: Anchors) -> str | None:
     """Why what was before does not tell what comes after a failure; None if it does."""
     after = _LOST if place.scenario.checkpoint else (Outcome.FAIL,)
-    return why_unknown(split_of(place.scenario, "train"), after)
+    return why_unknown(split_of(place.scenario, learned_from(place.scenario.split)), after)
 
 
 def _known(value: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from failgym.cli import run
 from failgym.envs import resolve
 from failgym.evaluation import Anchors, score
 from failgym.evaluation.room import NothingToGain
-from failgym.evaluation.verdict import RESAMPLES
+from failgym.evaluation.verdict import RESAMPLES, Verdict
 from failgym.traces.synthetic import PROFILES, generate
 from failgym.vocabulary import HOUR
 from failgym.worlds.build import split_of
@@ -92,6 +93,18 @@ def test_the_verdict_is_that_of_agents_of_the_past_of_each_fold(scenario: Any, w
     assert verdict["units"] == len(zero)
     text = json.loads((whole / "result.json").read_text())
     assert text["command"] == "typed"
+
+
+def test_an_agent_that_never_acts_is_not_adopted_for_what_those_of_the_folds_do(
+    short: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adopt = Verdict("adopt", True, 9.0, 1.0, 20.0, 1, "job", 9, 9, 8.0, None, folds=5)
+    module = import_module("failgym.agents.training.train")  # the package has such a function
+    monkeypatch.setattr(module, "rolled", lambda *_: adopt)
+    idle = replace(SETTINGS, hyper={**HYPER, "caution": [100.0], "advice": []})
+    found = train(short, tmp_path / "run", idle)
+    assert found.verdict == adopt.with_kept(replace(adopt, acts=False))
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["verdict"]["kept"]
 
 
 def test_a_run_that_was_stopped_in_a_fold_ends_the_same(

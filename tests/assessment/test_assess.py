@@ -21,9 +21,9 @@ from failgym.continued import restarts
 from failgym.envs import Scenario, resolve
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
-from failgym.vocabulary import HOUR, Action, Cause, Outcome
+from failgym.vocabulary import HOUR, Cause, Outcome
 from failgym.worlds.tables import with_tables
-from tests.assessment.assessing import RULES, assessed
+from tests.assessment.assessing import RULES, KillAfter, assessed
 from tests.assessment.records import (
     doomed,
     failing,
@@ -314,7 +314,7 @@ def test_few_jobs_are_no_evidence() -> None:
 def test_what_pays_only_up_to_a_value_of_a_task_says_so() -> None:
     """To kill every task at once saves ten hours of one in two, and loses the other's minutes."""
     trace = doomed(600, long_ones_finish=False)
-    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    rash = {"rash": Candidate(KillAfter(0), "given", None)}
     found = assessed(trace, rash, measures=["kill"], task_value=15.0)
     assert found.advice is not None
     [each] = [one for one in found.judged if one.policy == "rash"]
@@ -355,25 +355,11 @@ def test_what_pays_only_from_a_value_of_a_task_on_says_so() -> None:
 
 def test_what_nobody_can_tell_from_others_is_played_again(tmp_path: Path) -> None:
     trace = doomed(200, long_ones_finish=False)
-    for policy in (OptimalStopping(), FromTheStart()):
+    for policy in (OptimalStopping(), KillAfter(0)):
         mine = {"mine": Candidate(policy, "given", None)}
         kept = assessed(trace, mine, measures=["kill"], work=tmp_path)
         fresh = assessed(trace, mine, measures=["kill"])
         assert kept.judged == fresh.judged
-
-
-class FromTheStart:
-    """Kills whatever it may."""
-
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-        action_masks: Any = None,
-    ) -> tuple[Any, Any]:
-        return np.where(action_masks[:, Action.KILL], Action.KILL, Action.CONTINUE), state
 
 
 def test_rules_that_do_the_same_count_once() -> None:
@@ -501,7 +487,7 @@ def test_what_is_advised_has_an_interval_however_wide() -> None:
 def test_intervals_grow_with_what_a_task_is_worth() -> None:
     """A rule that kills at once what finishes loses more, and as widely, the more it is worth."""
     trace = doomed(400, long_ones_finish=False)
-    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    rash = {"rash": Candidate(KillAfter(0), "given", None)}
     shown = [
         assessed(trace, rash, measures=["kill"], task_value=value).judged[0]
         for value in (4.0, 400.0)
@@ -573,7 +559,7 @@ def test_reasons_name_no_fields() -> None:
 
 def test_tasks_that_are_worth_nothing_are_told_beside_the_advice() -> None:
     trace = doomed(400, long_ones_finish=False)
-    rash = {"rash": Candidate(FromTheStart(), "given", None)}
+    rash = {"rash": Candidate(KillAfter(0), "given", None)}
     for value, told in ((0.0, True), (0.5, False)):
         found = assessed(trace, rash, measures=["kill"], task_value=value)
         assert found.advice is not None
@@ -603,7 +589,7 @@ def test_reasons_are_plain(told: str, said: str) -> None:
 def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
     """Of each job that is killed in vain all but the time until then is saved, on its own day."""
     trace = doomed(600, long_ones_finish=False)
-    found = assessed(trace, {"rash": Candidate(FromTheStart(), "given", None)}, measures=["kill"])
+    found = assessed(trace, {"rash": Candidate(KillAfter(0), "given", None)}, measures=["kill"])
     [rash] = [one for one in found.judged if one.policy == "rash"]
     assert found.happened.period == "day"
     assert sum(rash.by_period) == pytest.approx(rash.saved)

@@ -15,16 +15,15 @@ from failgym.assessment import closed_loop as closed
 from failgym.assessment.advice import Advice, with_closed_loop
 from failgym.assessment.closed_loop import SLICES, TASKS, ClosedLoop, closed_loop
 from failgym.assessment.work_folder import WorkFolder
-from failgym.baselines.base import ObservationView
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.baselines.retry_cap import RetryCap
 from failgym.envs import Scenario
 from failgym.evaluation import Anchors
 from failgym.evaluation.savings import completion_hours_saved, drawn_share, hours_saved
 from failgym.traces import Trace
-from failgym.vocabulary import Action, Cause, Outcome
+from failgym.vocabulary import Cause, Outcome
 from failgym.worlds.tables import with_tables
-from tests.assessment.assessing import RULES, assessed
+from tests.assessment.assessing import RULES, KillAfter, assessed
 from tests.assessment.records import (
     doomed,
     on_machines,
@@ -269,26 +268,6 @@ def test_where_the_surest_rule_loses_on_own_machines_the_next_is_tried(
         assert found.advice.evidence[2] == (
             "Others that surely save as recorded were not tried there."
         )
-
-
-class KillAfter:
-    """Kills what is older than so many hours."""
-
-    def __init__(self, hours: int) -> None:
-        self._hours = hours
-
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = True,
-        action_masks: Any = None,
-    ) -> tuple[Any, Any]:
-        """See `failgym.policy.Policy`."""
-        old = ObservationView(observation).minutes("age") >= 60.0 * self._hours
-        kill = np.asarray(action_masks)[:, Action.KILL] & old
-        return np.where(kill, Action.KILL, Action.CONTINUE), state
 
 
 def test_without_machines_nobody_knows_how_a_rule_does_there() -> None:

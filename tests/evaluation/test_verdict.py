@@ -130,7 +130,7 @@ def test_what_rests_on_attempts_that_no_record_tells_of_is_no_evidence() -> None
     assert found.untold is not None
     assert found.untold.startswith("fewer than 30 restarts of failed tasks are recorded")
     assert found.text.startswith("no evidence: keep replay; score")
-    assert found.text.endswith(f": before it {found.untold}")
+    assert found.text.endswith(f"; before that {found.untold}")
     scenario = resolve("failgym/Cloning-v1").override(trace=in_vain(1_200, 0), forecast="none")
     place = Anchors.of(scenario.override(slice_tasks=1), split="test")
     run = place.run(REGISTRY["retry_cap"]())
