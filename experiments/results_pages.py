@@ -6,6 +6,8 @@
     python -m experiments.results_pages --measures measures.json
     python -m experiments.speed --trace DIR --json speed.json
     python -m experiments.results_pages --speed speed.json
+    python -m experiments.agent_speed --json agents.json
+    python -m experiments.results_pages --agent-speed agents.json
     python -m experiments.tuned --json tuned.json  # once for each environment
     python -m experiments.results_pages --tuned tuned.json
     python -m experiments.agents_and_rules --json agents.json
@@ -110,7 +112,7 @@ from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import clones, sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
-from experiments.result_tables.speed import speed
+from experiments.result_tables.speed import agent_speed, speed
 from failgym.files import replacing
 from failgym.leaderboard.page.source import read_source
 
@@ -128,6 +130,7 @@ PAGES = {
     "with_room": "docs/results/intervals.md",
     "board": "docs/results/README.md",
     "speed": "docs/results/speed.md",
+    "agent_speed": "docs/results/speed.md",
     "sensitivity": "docs/results/sensitivity.md",
     "turns": "docs/results/README.md",
     "clones": "docs/results/sensitivity.md",
@@ -187,6 +190,7 @@ def main(
     scores_file: Annotated[Path | None, typer.Option("--scores", **FILE)] = None,
     measures_file: Annotated[Path | None, typer.Option("--measures", **FILE)] = None,
     speed_file: Annotated[Path | None, typer.Option("--speed", **FILE)] = None,
+    agent_speed_file: Annotated[Path | None, typer.Option("--agent-speed", **FILE)] = None,
     tuned_file: Annotated[Path | None, typer.Option("--tuned", **FILE)] = None,
     agents_file: Annotated[Path | None, typer.Option("--agents", **FILE)] = None,
     worst_file: Annotated[Path | None, typer.Option("--worst", **FILE)] = None,
@@ -225,6 +229,7 @@ def main(
         ("scores", scores_file, scores),
         ("measures", measures_file, measures),
         ("speed", speed_file, speed),
+        ("agent_speed", agent_speed_file, agent_speed),
         ("tuned", tuned_file, tuned),
         ("agents", agents_file, agents),
         ("worst", worst_file, worst),

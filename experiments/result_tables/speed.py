@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.markdown import table
 from experiments.result_tables.cells import shown
 from failgym.envs import SCENARIOS
 
-__all__ = ["speed"]
+__all__ = ["agent_speed", "speed"]
 
 SINGLE = 1
 """Episodes of an environment that `gym.make` makes."""
@@ -70,3 +71,17 @@ def _whole_trace(measured: dict[str, Any]) -> list[str]:
         f" {whole['seconds']:.1f} s, {whole['decisions_per_second']:,.0f} decisions/s,"
         f" {whole['tasks_per_second']:,.0f} tasks/s."
     ]
+
+
+def agent_speed(rows: Sequence[dict[str, Any]]) -> str:
+    """How fast agents answer, as `experiments.agent_speed` wrote it."""
+    sizes = sorted({size for row in rows for size in row["rates"]}, key=int)
+    lines = [
+        [
+            *(f"`failgym/{row['env']}`", f"`{row['agent']}`"),
+            *(f"{row['rates'][size]:,.0f}" for size in sizes),
+        ]
+        for row in rows
+        if shown(row["env"])
+    ]
+    return "\n".join(table(["", "agent", *(f"{int(size):,} at once" for size in sizes)], lines))

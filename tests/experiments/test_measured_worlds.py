@@ -25,6 +25,7 @@ from experiments.result_tables.power import power
 from experiments.result_tables.random_rules import ablations, random_rules, simple_rules
 from experiments.result_tables.rankings import clones, sensitivity, turns
 from experiments.result_tables.real_traces import real_traces, real_traces_refused
+from experiments.result_tables.speed import agent_speed
 from experiments.results_pages import PAGES, part
 from failgym.envs import SCENARIOS
 from failgym.traces.synthetic import PROFILES
@@ -35,6 +36,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "measures": ("measures", measures),
     "tuned": ("tuned", tuned),
     "agents": ("agents", agents),
+    "agent_speed": ("agent_speed", agent_speed),
     "worst": ("worst_cases", worst),
     "generalist": ("generalist", same_traces),
     "elsewhere": ("agents_elsewhere", agents),
