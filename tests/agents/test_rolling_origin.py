@@ -100,7 +100,11 @@ def test_an_agent_that_never_acts_is_not_adopted_for_what_those_of_the_folds_do(
 ) -> None:
     adopt = Verdict("adopt", True, 9.0, 1.0, 20.0, 1, "job", 9, 9, 8.0, None, folds=5)
     module = import_module("failgym.agents.training.train")  # the package has such a function
-    monkeypatch.setattr(module, "rolled", lambda *_: adopt)
+
+    def adopted(*_: Any) -> Verdict:
+        return adopt
+
+    monkeypatch.setattr(module, "rolled", adopted)
     idle = replace(SETTINGS, hyper={**HYPER, "caution": [100.0], "advice": []})
     found = train(short, tmp_path / "run", idle)
     assert found.verdict == adopt.with_kept(replace(adopt, acts=False))
