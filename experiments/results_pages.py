@@ -46,6 +46,8 @@
     python -m experiments.results_pages --power power.json
     python -m experiments.interval_simulation --json simulation.json
     python -m experiments.results_pages --simulation simulation.json
+    python -m experiments.period_intervals --trials 400 --json periods.json
+    python -m experiments.results_pages --periods periods.json
     python -m experiments.ranks_carry_over --trace RECORD --policies ID --json carried.json
     python -m experiments.results_pages --carried-over carried.json
     python -m experiments.gate --out FOLDER --json gate.json
@@ -104,6 +106,7 @@ from experiments.result_tables.information import alarms, errors_of_jobs, inform
 from experiments.result_tables.intervals import (
     carried_over,
     from_generated,
+    periods,
     simulation,
     verdicts,
 )
@@ -146,6 +149,7 @@ PAGES = {
     "real_traces_refused": "docs/results/real_traces.md",
     "power": "docs/results/power.md",
     "simulation": "docs/results/intervals.md",
+    "periods": "docs/results/intervals.md",
     "carried_over": "docs/results/twins.md",
     "verdicts": "docs/results/intervals.md",
     "from_generated": "docs/results/twins.md",
@@ -210,6 +214,7 @@ def main(
     real_traces_file: Annotated[Path | None, typer.Option("--real-traces", **FILE)] = None,
     power_file: Annotated[Path | None, typer.Option("--power", **FILE)] = None,
     simulation_file: Annotated[Path | None, typer.Option("--simulation", **FILE)] = None,
+    periods_file: Annotated[Path | None, typer.Option("--periods", **FILE)] = None,
     carried_file: Annotated[Path | None, typer.Option("--carried-over", **FILE)] = None,
     verdicts_file: Annotated[Path | None, typer.Option("--verdicts", **FILE)] = None,
     from_generated_file: Annotated[Path | None, typer.Option("--from-generated", **FILE)] = None,
@@ -252,6 +257,7 @@ def main(
         ("real_traces_refused", real_traces_file, real_traces_refused),
         ("power", power_file, power),
         ("simulation", simulation_file, simulation),
+        ("periods", periods_file, periods),
         ("carried_over", carried_file, carried_over),
         ("verdicts", verdicts_file, verdicts),
         ("from_generated", from_generated_file, from_generated),

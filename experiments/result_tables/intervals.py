@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from experiments import interval_simulation
+from experiments import interval_simulation, period_intervals
 from experiments.gate_summary import MOST_HARMFUL, MOST_MISSED, Judged, groups
 from experiments.markdown import table
 from experiments.ranks_carry_over import ASKED
@@ -14,13 +14,30 @@ from experiments.record_twins import shown
 from experiments.result_tables.cells import score_of
 from failgym.comparison import Measured
 
-__all__ = ["carried_over", "from_generated", "simulation", "verdicts"]
+__all__ = ["carried_over", "from_generated", "periods", "simulation", "verdicts"]
 
 
 def simulation(content: dict[str, Any]) -> str:
     """How often intervals held a known truth, as `experiments.interval_simulation` wrote it."""
     rows = [interval_simulation.cells(interval_simulation.Held(**row)) for row in content["rows"]]
     return "\n".join(table(interval_simulation.TITLES, rows))
+
+
+def periods(content: dict[str, Any]) -> str:
+    """How often the intervals of all weeks held, as `experiments.period_intervals` wrote it."""
+    rows = [period_intervals.Held(**row) for row in content["rows"]]
+    unlike = {_of_weeks(row): row for row in rows if row.unlike}
+    kept = [
+        [*period_intervals.cells(row), *period_intervals.cells(unlike[_of_weeks(row)])[3:]]
+        for row in rows
+        if not row.unlike
+    ]
+    held, width = (f"where weeks are unlike: {title}" for title in period_intervals.TITLES[3:])
+    return "\n".join(table([*period_intervals.TITLES, held, width], kept))
+
+
+def _of_weeks(row: period_intervals.Held) -> tuple[str, int, int]:
+    return row.law, row.weeks, row.fewest
 
 
 def carried_over(content: dict[str, Any]) -> str:

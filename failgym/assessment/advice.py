@@ -399,6 +399,15 @@ def _does(best: Judged) -> tuple[str, ...]:
     return (f"What the rule does: {best.about}",) if best.about else ()
 
 
+def _surely(number: int) -> str:
+    """In how many periods that is sure.
+
+    >>> _surely(0), _surely(3)
+    ('surely in none', 'surely in 3')
+    """
+    return f"surely in {number or 'none'}"
+
+
 def _apart(best: Judged) -> str:
     """What net is made of."""
     change = abs(best.forfeited)
@@ -418,8 +427,9 @@ def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tu
         found.append(f"In the latest part that was judged it loses {lost} machine-hours.")
     if best.losing:
         found.append(
-            f"It loses in {best.losing} of {best.periods} {period}s in which there are such tasks,"
-            f" {shown_hours(-best.worst)} machine-hours in the worst."
+            f"It loses in {best.losing} of {best.periods} {period}s in which there are such tasks"
+            f" ({_surely(best.surely_losing)}), {shown_hours(-best.worst)} machine-hours in the"
+            " worst."
         )
     found += _one_block(best)
     if best.machine_hours > 0.0 and "kill" in stops:

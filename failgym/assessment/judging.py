@@ -16,9 +16,10 @@ from failgym.assessment.work_folder import FIGURES, Played
 from failgym.envs.spaces import TERMS
 from failgym.evaluation.evidence import Evidence
 from failgym.evaluation.scoring import CONFIDENCE, score_spread
+from failgym.evaluation.statistics.groups import sums_with_intervals
 from failgym.evaluation.statistics.interval_width import stretch
 from failgym.evaluation.statistics.resampling import resampled
-from failgym.evaluation.verdict import Verdict, verdict_on
+from failgym.evaluation.verdict import ERROR, Verdict, verdict_on
 
 __all__ = ["CHOSEN", "VALUES", "Judged", "Named", "chosen_on_the_past", "judged"]
 
@@ -82,10 +83,16 @@ class Judged:
     by_period: tuple[float, ...]
     """net saving in that and in each that follows, up to the last: of tasks that were submitted
     then [machine-h]"""
+    by_period_low: tuple[float | None, ...]
+    """with `by_period_high`: 95 % for all periods and all candidates at once [machine-h]; None
+    where there are no such tasks, or too few jobs decide, as of `low`"""
+    by_period_high: tuple[float | None, ...]
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
     """periods in which it loses"""
+    surely_losing: int
+    """those of them whose interval lies below 0"""
     periods: int
     """those of which tasks were judged"""
     machine_hours: float
@@ -148,7 +155,7 @@ def judged(
     saved = by_term.sum(axis=1)
     of_period = periods(ground.submits)
     first = int(of_period.min())
-    by_period = np.bincount(of_period - first, saved)
+    by_period, lows, highs = _by_period(ground, saved, of_period - first, candidates)
     total, forfeited_value = float(saved.sum()), float(by_term[:, _FORFEITED].sum())
     figures = (played.figures - ground.figures).sum(axis=0)
     moved = dict(zip(FIGURES, figures.tolist(), strict=True))
@@ -170,8 +177,11 @@ def judged(
         tasks_by_fold=tuple(whole.tasks for whole in ground.wholes),
         first_period=first,
         by_period=tuple(by_period.tolist()),
+        by_period_low=tuple(map(_known, lows.tolist())),
+        by_period_high=tuple(map(_known, highs.tolist())),
         worst=float(by_period.min()),
         losing=int((by_period < 0.0).sum()),
+        surely_losing=int((highs < 0.0).sum()),
         periods=len(np.unique(of_period)),
         machine_hours=moved["machine_hours"],
         completion_hours=moved["completion_hours"],
@@ -209,10 +219,30 @@ def _interval(verdict: Verdict, ground: Ground) -> tuple[float | None, float | N
     low, high, spent = verdict.low, verdict.high, ground.spent
     if low is None or high is None:
         return None, None
-    widest = 100.0 * WIDEST * max(ground.task_value / TASK_VALUE, 1.0)
-    if low <= 0.0 <= high and high - low > widest:
+    if low <= 0.0 <= high and high - low > 100.0 * _widest(ground):
         return None, None
     return low * spent / 100.0, high * spent / 100.0
+
+
+def _widest(ground: Ground) -> float:
+    """How wide an interval that holds 0 may be, over the machine-time of its tasks."""
+    return WIDEST * max(ground.task_value / TASK_VALUE, 1.0)
+
+
+def _by_period(
+    ground: Ground, saved: Floats, of_period: Ints, candidates: int
+) -> tuple[Floats, Floats, Floats]:
+    """What is saved in each period, and between what and what [machine-h]; NaN for no interval."""
+    count, of_row = int(of_period.max()) + 1, ground.evidence.units.of_row
+    sums, low, high = sums_with_intervals(saved, of_row, of_period, count, ERROR / candidates)
+    spent = np.bincount(of_period, ground.evidence.spent, count)
+    nothing = (low <= 0.0) & (high >= 0.0) & (high - low > _widest(ground) * spent)
+    low[nothing], high[nothing] = np.nan, np.nan
+    return sums, low, high
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def _acted(ground: Ground, played: Played) -> bool:

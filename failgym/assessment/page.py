@@ -391,31 +391,56 @@ def _by_period(found: Assessment) -> str:
     best, what = _best(found), found.happened
     if best is None or len(best.by_period) == 1:
         return ""
-    gains = [max(value, 0.0) for value in best.by_period]
-    losses = [max(-value, 0.0) for value in best.by_period]
-    up, down = max(gains), max(losses)
-    if not up + down:
+    if not any(best.by_period):
         return ""
+    ranges = list(zip(best.by_period_low, best.by_period_high, strict=True))
+    ends = [end for both in ranges for end in both if end is not None]
+    up, down = max(0.0, *best.by_period, *ends), min(0.0, *best.by_period, *ends)
+
+    def height(value: float) -> str:
+        """Where a value is drawn, from the top down."""
+        return f"{100 * (up - value) / (up - down):.2f}"
+
     bars = "".join(
         f'<rect class="{"up" if value >= 0.0 else "down"}" x="{i}" width="0.9"'
-        f' y="{100 * (up - max(value, 0.0)) / (up + down):.2f}"'
-        f' height="{100 * abs(value) / (up + down):.2f}">'
-        f"<title>{_moment(what, best.first_period + i)}: {shown_hours(value)} h</title></rect>"
-        for i, value in enumerate(best.by_period)
+        f' y="{height(max(value, 0.0))}" height="{100 * abs(value) / (up - down):.2f}">'
+        f"<title>{_moment(what, best.first_period + i)}: {shown_hours(value)} h"
+        f"{'' if low is None or high is None else _between(low, high)}</title></rect>"
+        for i, (value, (low, high)) in enumerate(zip(best.by_period, ranges, strict=True))
     )
-    zero = 100 * up / (up + down)
+    whiskers = "".join(
+        f'<line class="range" x1="{i + 0.45}" x2="{i + 0.45}" y1="{height(high)}"'
+        f' y2="{height(low)}"/>'
+        for i, (low, high) in enumerate(ranges)
+        if low is not None and high is not None
+    )
     many = len(best.by_period)
     which = "the rule that is advised" if _is_advised(found, best) else "the best in hindsight"
-    ends = [_moment(what, best.first_period + i) for i in (0, many - 1)]
-    losing = f"{shown_hours(-down)} h" if down else "0"
+    moments = [_moment(what, best.first_period + i) for i in (0, many - 1)]
+    least, most = (f"{shown_hours(end)} h" if end else "0" for end in (down, up))
+    lines = (
+        f"Lines: between what and what, with 95 % confidence for all {what.period}s and all ways to"
+        " use a rule at once. "
+        if whiskers
+        else ""
+    )
+    few = f"Too few jobs decide for such an interval of any {what.period}."
+    if whiskers:
+        few = "Where there is none too few jobs decide, or there are no such tasks."
+    told = few if len(ends) < 2 * best.periods else ""
     return (
         f"<h3>Saved net, by {what.period} of submission, with {which}: {_named(found, best)}</h3>"
         f'<svg class="net" viewBox="0 0 {many} 100" preserveAspectRatio="none" role="img"'
-        f' aria-label="net saving by {what.period}">{bars}'
-        f'<line x1="0" x2="{many}" y1="{zero:.2f}" y2="{zero:.2f}"/></svg>'
-        f'<div class="axis"><span>{ends[0]}</span><span>from {losing} to {shown_hours(up)} h'
-        f" {a_period(what.period)}</span><span>{ends[1]}</span></div>"
+        f' aria-label="net saving by {what.period}">{bars}{whiskers}'
+        f'<line x1="0" x2="{many}" y1="{height(0.0)}" y2="{height(0.0)}"/></svg>'
+        f'<div class="axis"><span>{moments[0]}</span><span>drawn from {least} to {most}'
+        f" {a_period(what.period)}</span><span>{moments[1]}</span></div>"
+        f'<p class="muted">{lines}{told}</p>'
     )
+
+
+def _between(low: float, high: float) -> str:
+    return f", between {shown_hours(low)} and {shown_hours(high)}"
 
 
 def _abouts(found: Assessment) -> str:
@@ -451,7 +476,7 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
             "of what these tasks used",
             "chance of harm, by itself",
         ),
-        f"worst {period} [h] ({period}s with a loss)",
+        f"worst {period} [h] ({period}s with a loss, surely)",
         f"net if a task is worth {' or '.join(OTHER_VALUES)} times as much [h]",
         *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
         *("tasks lost (killed in error) of 1,000", "rests on drawn attempts"),
@@ -482,7 +507,7 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         interval,
         _percent(each.share),
         _chance(each.harm),
-        f"{_signed(each.worst)} ({each.losing} of {each.periods})",
+        f"{_signed(each.worst)} ({each.losing} of {each.periods}, {each.surely_losing})",
         ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
         _money(found, each.machine_hours),

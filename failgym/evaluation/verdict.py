@@ -32,7 +32,7 @@ from failgym.worlds.build import split_of
 from failgym.worlds.settings.source import generated
 from failgym.worlds.split import learned_from
 
-__all__ = ["MOSTLY", "Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
+__all__ = ["ERROR", "MOSTLY", "Answer", "Verdict", "judged", "verdict_of", "verdict_on"]
 
 Answer = Literal["adopt", "no evidence", "harm"]
 ERROR = 5.0

@@ -596,6 +596,13 @@ def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
     assert min(rash.by_period) == rash.worst
     assert sum(value < 0.0 for value in rash.by_period) == rash.losing
     assert rash.periods == len(rash.by_period)
+    for low, saved, high in zip(
+        rash.by_period_low, rash.by_period, rash.by_period_high, strict=True
+    ):
+        assert (low is None) == (high is None)
+        assert low is None or high is None or low < saved < high
+    sure = [high for high in rash.by_period_high if high is not None and high < 0.0]
+    assert rash.surely_losing == len(sure)
     submit, start, end = (
         trace.column("jobs", "submit"),
         *(trace.column("attempts", name) for name in ("start", "end")),

@@ -661,15 +661,41 @@ def test_savings_by_period_are_drawn(found: Assessment) -> None:
     text = page(found)
     picture = text[text.index('<svg class="net"') : text.index("</svg>")]
     assert picture.count("<rect") == len(best.by_period) > 1
-    assert f"{shown_hours(max(best.by_period))} h" in picture
     assert 'class="down"' not in picture
+    known = [high for high in best.by_period_high if high is not None]
+    assert picture.count('class="range"') == len(known) > 0
+    assert f"drawn from 0 to {shown_hours(max(known))} h" in text  # none of these reaches below 0
+    assert "with 95 % confidence for all hours and all ways to use a rule at once" in text
     loses = replace(best, by_period=(-2.0, 6.0, *best.by_period[2:]))
     others = tuple(each for each in found.judged if each is not best)
     text = page(replace(found, judged=(*others, loses)))
     assert text.count('class="down"') == 1
-    assert "from -2.0 h to" in text
-    once = replace(best, by_period=(1.0,))
+    assert "drawn from -2.0 h to" in text
+    once = replace(best, by_period=(1.0,), by_period_low=(None,), by_period_high=(None,))
     assert "<svg" not in page(replace(found, judged=(*others, once)))
+
+
+def test_a_period_without_an_interval_has_no_line(found: Assessment) -> None:
+    best = next(each for each in found.judged if each.policy == "optimal_stopping")
+    others = tuple(each for each in found.judged if each is not best)
+    none = (None,) * len(best.by_period)
+    few = replace(best, by_period_low=none, by_period_high=none)
+    text = page(replace(found, judged=(*others, few)))
+    assert 'class="range"' not in text
+    assert "Too few jobs decide for such an interval of any hour." in text
+    assert f"drawn from 0 to {shown_hours(max(best.by_period))} h" in text
+    one = replace(best, by_period_low=(0.5, *none[1:]), by_period_high=(1.5, *none[1:]))
+    text = page(replace(found, judged=(*others, one)))
+    assert text.count('class="range"') == 1
+    assert ", between 0.50 and 1.5</title>" in text
+    assert "Where there is none too few jobs decide" in text
+
+
+def test_sure_losses_are_counted(found: Assessment) -> None:
+    best = next(each for each in found.judged if each.policy == "optimal_stopping")
+    loses = replace(best, losing=3, surely_losing=1, periods=9)
+    others = tuple(each for each in found.judged if each is not best)
+    assert "(3 of 9, 1)" in page(replace(found, judged=(*others, loses)))
 
 
 def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:

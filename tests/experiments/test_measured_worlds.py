@@ -17,6 +17,7 @@ from experiments.result_tables.generalisation import generalisation
 from experiments.result_tables.intervals import (
     carried_over,
     from_generated,
+    periods,
     simulation,
     verdicts,
 )
@@ -49,6 +50,7 @@ WRITTEN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "ablations": ("ablations", ablations),
     "power": ("power", power),
     "simulation": ("interval_simulation", simulation),
+    "periods": ("period_intervals", periods),
     "generalisation": ("generalisation", generalisation),
     "carried_over": ("ranks_carry_over", carried_over),
     "from_generated": ("generated_to_real", from_generated),
