@@ -2,7 +2,7 @@
 
     python -m experiments.compute_curves --json FILE [--env ID ...] [--shares 0.0625,0.25,1]
         [--trials 2,8,32] [--traces 8] [--first 9000] [--set FIELD=VALUE ...] [--seed 0]
-        [--plots DIR]
+        [--patience 900] [--plots DIR]
 
 In each environment three learners are given more and more:
 
@@ -17,6 +17,8 @@ worlds are forgotten, and none is read from disk. So a point costs the same whic
 Every policy is then judged on the test splits of the same fresh traces (`--first`), with 95 %
 intervals over traces and their jobs. One training run a point: how runs with other seeds differ is
 not in the intervals. Where no agent of a run is as harmless as its settings ask, replay is judged.
+A policy that is not judged within ``--patience`` processor seconds has no score: an agent that
+learned little may refuse every machine that it is offered, and is then asked again and again.
 
 FILE keeps every point: the same command goes on after a kill. Points that were asked otherwise, or
 made by other settings, are not joined with those of now: that needs another file. ``--plots`` draws
@@ -28,6 +30,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -63,7 +66,7 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.policy import Policy
 from failgym.tuning import tune
 
-__all__ = ["PAPERS", "TUNED", "Point", "draw"]
+__all__ = ["PAPERS", "TUNED", "UNTOLD", "Point", "draw"]
 
 PAPERS = {
     "Cloning-v1": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
@@ -76,6 +79,7 @@ PAPERS = {
 """The rule of the paper that an environment is made of; of Mitigation-v1 the one for what gains
 most there."""
 TUNED = "tuned rule"
+UNTOLD = "not judged in time"
 LEARNERS = (ALGORITHM, LEARNER.name, TUNED)
 SIZE = "FAILGYM_CACHE_SIZE"
 """Names how large the cache of worlds may become (`failgym.world_cache`)."""
@@ -90,9 +94,14 @@ class Point:
     """decisions, traces or trials"""
     seconds: float
     """of a processor"""
-    score: float
-    low: float
-    high: float
+    score: float | None
+    """None where judging took too long"""
+    low: float | None = None
+    high: float | None = None
+
+
+class _TooLong(BaseException):
+    """Judging takes longer than somebody wants to wait; no error, or the policy's it would be."""
 
 
 def _agent(scenario: Scenario, settings: TrainingSettings) -> Policy:
@@ -147,9 +156,32 @@ def _asked(
         yield (TUNED, *_searches(scenario, number, seed))
 
 
-def _judged(place: Place, policy: Policy) -> tuple[float, float, float]:
-    found = Bootstrap().score(place.runs([policy]))
+def _judged(
+    place: Place, policy: Policy, patience: float
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """Its score; none of a policy that is not judged within so many processor seconds."""
+    try:
+        with _at_most(patience):
+            found = Bootstrap().score(place.runs([policy]))
+    except _TooLong:
+        return None, None, None
     return found.value, found.low, found.high
+
+
+@contextmanager
+def _at_most(seconds: float) -> Generator[None]:
+    """Raises _TooLong once the block has taken so much processor time; in the main thread."""
+
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _warm_up(scenario: Scenario, learner: str, seed: int) -> None:
@@ -264,6 +296,9 @@ def main(
         typer.Option("--set", metavar="FIELD=VALUE", help="Of the fresh traces, as for evaluate."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of each training run.")] = 0,
+    patience: Annotated[
+        float, typer.Option(min=0.01, help="Processor seconds to judge a policy in.")
+    ] = 900.0,
     plots: Annotated[Path | None, typer.Option(file_okay=False, help="Folder of pictures.")] = None,
 ) -> None:
     """Train, judge, and keep every point."""
@@ -285,7 +320,7 @@ def main(
         for scenario, unseen, known in found:
             content[scenario.name] = known
             asked = list(_asked(scenario, given, counts, seed))
-            for _ in _points_of(scenario, unseen, known, asked, seed):
+            for _ in _points_of(scenario, unseen, known, asked, seed, patience):
                 with replacing(json_file) as partial:
                     partial.write_text(json.dumps(content, indent=1), "utf-8")
             _show(scenario.name, known)
@@ -300,6 +335,7 @@ def _points_of(
     known: dict[str, Any],
     asked: Sequence[tuple[str, str, Callable[[], Policy]]],
     seed: int,
+    patience: float,
 ) -> Iterator[None]:
     """Measure what is not known of an environment; each time there is more to keep, yield."""
     there = {(one["learner"], one["given"]) for one in known["points"]}
@@ -311,14 +347,14 @@ def _points_of(
     place = Place("fresh", tuple(Anchors.of(one, split="test") for one in unseen))
     check_room(place.anchors)
     if "as_published" not in known:
-        known.update(rule=rule, as_published=_judged(place, REGISTRY[rule]()))
+        known.update(rule=rule, as_published=_judged(place, REGISTRY[rule](), patience))
         yield
     for number, ((learner, given), make) in enumerate(left.items(), 1):
         if learner not in warm:
             _warm_up(scenario, learner, seed)
             warm.add(learner)
         policy, took = _measured(make)
-        point = Point(learner, given, took, *_judged(place, policy))
+        point = Point(learner, given, took, *_judged(place, policy, patience))
         known["points"].append(asdict(point))
         print_line(
             f"{scenario.name}, {number} of {len(left)}: {learner}, {given}: {took:.0f} s,"
@@ -328,6 +364,8 @@ def _points_of(
 
 
 def _text(point: Point) -> str:
+    if point.score is None:
+        return UNTOLD
     return f"{point.score:.1f} [{point.low:.1f}, {point.high:.1f}]"
 
 
@@ -355,7 +393,7 @@ def draw(name: str, known: Mapping[str, Any], file: Path) -> None:
     axes = figure.subplots()
     points = _points(known)
     for learner in LEARNERS:
-        mine = [one for one in points if one.learner == learner]
+        mine = [one for one in points if one.learner == learner and one.score is not None]
         if not mine:
             continue
         seconds = [one.seconds for one in mine]

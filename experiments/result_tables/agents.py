@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from experiments.compute_curves import TUNED
+from experiments.compute_curves import TUNED, UNTOLD
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, shown
 from experiments.seeds import COLUMNS, cells
@@ -78,7 +78,8 @@ def curves(content: dict[str, Any]) -> str:
         )
         for one in sorted(points, key=lambda point: (point["learner"], point["seconds"])):
             learner = f"`{rule}`" if one["learner"] == TUNED else f"`{one['learner']}`"
-            score = estimate([one["score"], one["low"], one["high"]])
+            told = one["score"] is not None
+            score = estimate([one["score"], one["low"], one["high"]]) if told else UNTOLD
             found.append([name, learner, one["given"], f"{one['seconds']:,.0f}", score])
     return "\n".join(table(["", "", "given", "processor [s]", "score"], found))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ pytest.importorskip("matplotlib", reason="needs failgym[plots]")
 
 from experiments import compute_curves
 from experiments.compute_curves import forget
+from experiments.result_tables.agents import curves
 from failgym.agents.training.result import NoneAcceptable
 from failgym.agents.training.training_settings import TrainingSettings
-from failgym.baselines import REGISTRY
+from failgym.baselines import REGISTRY, Replay
 from failgym.envs import resolve
 from failgym.evaluation import Anchors
 from failgym.worlds import source
@@ -82,6 +84,36 @@ def test_points_are_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert scores[compute_curves.LEARNER.name] == pytest.approx(100.0 * saved / possible)
     assert found["as_published"][0] == pytest.approx(scores[compute_curves.LEARNER.name])
     assert (tmp_path / "plots" / "GracePeriod-v1.png").stat().st_size > 5_000
+
+
+def test_who_takes_too_long_has_no_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Replay):
+        def predict(self, *given: Any, **named: Any) -> Any:
+            while time.process_time() < end[0]:
+                pass
+            return super().predict(*given, **named)
+
+    end = [0.0]
+
+    def asked(scenario: Any, shares: Any, trials: Any, seed: int) -> Any:
+        def slow() -> Any:
+            end[0] = time.process_time() + 60.0
+            return Slow()
+
+        yield compute_curves.ALGORITHM, f"{shares}", slow
+        yield compute_curves.TUNED, f"{trials}", REGISTRY["immediate_kill"]
+
+    monkeypatch.setattr(compute_curves, "_asked", asked)
+    file, small, begun = tmp_path / "curves.json", ["jobs=3000"], time.process_time()
+    options: Any = {"traces": 2, "settings": small, "patience": 5.0, "plots": tmp_path}
+    compute_curves.main(file, [GRACE], "0.5", "2", **options)
+    assert time.process_time() - begun < 50.0
+    content = json.loads(file.read_text())
+    scores = {one["learner"]: one["score"] for one in content["GracePeriod-v1"]["points"]}
+    assert scores[compute_curves.ALGORITHM] is None
+    assert scores[compute_curves.TUNED] > 0.0
+    assert curves(content).count("not judged in time") == 1
+    assert (tmp_path / "GracePeriod-v1.png").stat().st_size > 5_000
 
 
 def test_what_is_given_is_a_share_of_what_settings_ask_for() -> None:
