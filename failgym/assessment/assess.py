@@ -408,7 +408,7 @@ class _State:
             one = self._candidates[name]
             who = Named(name, one.kind, one.about, one.parameters)
             self._played.append(_PlayedBy.of(ground, who, played))
-        if any(not np.isnan(each.past).all() for each in found.values()):
+        if any(not np.isnan(each.past) for each in found.values()):
             chosen, names = chosen_on_the_past(ground, found)
             who = Named(CHOSEN, "chosen", CHOOSES)
             self._played.append(_PlayedBy.of(ground, who, chosen, names))

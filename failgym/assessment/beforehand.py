@@ -41,11 +41,13 @@ class Part:
     """name of the candidate; "": all that are not made for a fold, and if there is no fold, only
     replay and the bound"""
     fold: int = 0
-    """1 to 5: only what was before this fold; 0: play all"""
+    """1 to 5: only what was before this fold, or of all that are not made for one before the first
+    that is judged; 0: play all"""
 
     def __str__(self) -> str:
         """What messages call it."""
-        fold = f", before fold {self.fold}" if self.fold else ""
+        before = f"before fold {self.fold}" if self.policy else "before the folds"
+        fold = f", {before}" if self.fold else ""
         who = f": {self.policy}" if self.policy else ""
         return f"{self.measure.name}, forecast {self.forecast}{who}{fold}"
 
@@ -83,6 +85,8 @@ class Beforehand:
             players = self._players(part, course)
             folds = [one.fold for one in course.scenarios]
             numbers = [n for n, fold in enumerate(folds) if part.fold in (0, fold)]
+            if part.fold and not part.policy:
+                numbers = [0]
             ready = [get_ready(course, players, self.work, number) for number in numbers]
             if not part.fold:
                 for name, one in players.items():
@@ -142,9 +146,9 @@ class Beforehand:
     def _before(self, shown: Part) -> list[Part]:
         """What has to do with the pasts of the folds, one past after the other."""
         made = [name for name, one in self.candidates.items() if not isinstance(one.who, Policy)]
-        names = made if len(made) == len(self.candidates) else ["", *made]
         folds = range(1, FOLDS + 1)
-        return [replace(shown, fold=fold, policy=name) for fold in folds for name in names]
+        of_made = [replace(shown, fold=fold, policy=name) for fold in folds for name in made]
+        return of_made if len(made) == len(self.candidates) else [replace(shown, fold=1), *of_made]
 
     def _each(
         self, parts: Sequence[Part], workers: Workers, label: str, step: Callable[[str], None]

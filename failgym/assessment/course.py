@@ -46,8 +46,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 PAST_TASKS = 50_000
-"""Tasks of a past that rules are chosen on, at most: of longer ones so many are drawn (chosen: the
-pasts of five folds hold many times the tasks of the folds)."""
+"""Tasks of the past of the first fold that rules are chosen on, at most: of a longer one so many
+are drawn, and stand for all (chosen)."""
 _FIELD = rf"\b(?:{'|'.join(one.name for one in fields(Scenario))})=[^\s:]+"
 """A field of a scenario and its value, in a message."""
 _IN_PLAIN_WORDS = {
@@ -107,15 +107,9 @@ class Course:
         """All that each fold holds, whether the measure is about it or not."""
         return tuple(map(_whole, self.scenarios))
 
-    def past(self, number: int) -> Past | None:
-        """The past of one of the folds; None where nothing is decided in it.
-
-        It is made anew: the pasts of all folds would take much room.
-
-        Args:
-            number: of the scenario, from 0.
-        """
-        return _past(self.scenarios[number])
+    def past(self) -> Past | None:
+        """What was before the first of the folds; None where nothing is decided in it."""
+        return _past(self.scenarios[0])
 
     @cached_property
     def ground(self) -> Ground:
@@ -129,11 +123,16 @@ class Course:
             replay=replay,
             figures=np.array([figures_of(place, place.replay) for place in self.places]),
             rows=tuple(len(place.evidence.replay) for place in self.places),
-            submits=np.concatenate([place.replay.outcomes["submit"] for place in self.places]),
+            submits=self._of_rows("submit"),
+            ends=self._of_rows("recorded_end"),
             mtbf=self.scenarios[-1].mtbf if self.scenarios[-1].checkpoint else None,
             task_value=self.scenarios[-1].task_value or 0.0,
             wholes=self.wholes,
         )
+
+    def _of_rows(self, column: str) -> Ints:
+        """What replay's outcomes say of each row."""
+        return np.concatenate([place.replay.outcomes[column] for place in self.places])
 
     def can_play(self, policy: Policy, name: str) -> bool:
         """Can a policy do something in one of the folds?"""
@@ -167,6 +166,8 @@ class Ground:
     """of each fold"""
     submits: Ints
     """[rows] when the task was submitted [ms]"""
+    ends: Ints
+    """[rows] when it was over in the record [ms]"""
     mtbf: int | None
     """mean time between losses before the last fold [ms]; None where nothing is checkpointed"""
     task_value: float
@@ -182,17 +183,18 @@ class Ground:
 
 @dataclass(frozen=True)
 class Past:
-    """What is known before a fold, or tasks drawn of it: rules are chosen on it."""
+    """What is known before the first fold, or tasks drawn of it: rules are chosen on it."""
 
     world: World
     scenario: Scenario
     replay: Run
 
     def saved(self, policy: Policy, name: str) -> float:
-        """What a policy saves on these tasks [machine-h]."""
+        """What a policy saves on all tasks, by those that are drawn [machine-h]."""
         slices, order = self.replay.slices, self.scenario.order
         run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
-        return float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
+        saved = float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
+        return saved * self.world.slices / len(slices)
 
 
 def _whole(scenario: Scenario) -> Whole:

@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 CHOSEN = "chosen on the past"
-"""The rule that saves most on the past of each fold, or none."""
+"""The rule that saves most before each fold, or none."""
 VALUES = (0.25, 1.0, 4.0)
 """Factors of the value of a task that savings are shown at."""
 WIDEST = 2.0
@@ -295,23 +295,26 @@ def _chance_of_loss(even: Evidence, saved: Floats) -> float | None:
 def chosen_on_the_past(
     ground: Ground, played: Mapping[str, Played]
 ) -> tuple[Played, tuple[str, ...]]:
-    """In each fold the policy that saves most on its past, or replay; and their names."""
+    """In each fold the policy that saves most before it, or replay; and their names.
+
+    That is what it saves on the past of the first fold, and on those tasks of the folds in between
+    that were over when the fold began. Who was made of a past is not among them.
+    """
+    asked = {name: one for name, one in played.items() if not np.isnan(one.past)}
+    saved = {name: (ground.replay - one.terms).sum(axis=1) for name, one in asked.items()}
     first = 0
     terms: list[Floats] = []
     figures: list[Floats] = []
     chosen: list[str] = []
     for fold, count in enumerate(ground.rows):
         rows = slice(first, first + count)
+        over = np.flatnonzero(ground.ends[:first] <= ground.submits[rows].min())
         first = rows.stop
-        name = max(played, key=lambda name: _number(played[name].past[fold]))
-        acts = played[name].past[fold] > 0.0
+        before = {name: float(one.past + saved[name][over].sum()) for name, one in asked.items()}
+        name = max(before, key=lambda name: before[name])
+        acts = before[name] > 0.0
         chosen.append(name if acts else NOTHING)
         terms.append((played[name].terms if acts else ground.replay)[rows])
         figures.append((played[name].figures if acts else ground.figures)[fold])
-    past = np.full(len(figures), np.nan)
-    return Played(np.concatenate(terms), past, np.array(figures)), tuple(chosen)
-
-
-def _number(saved: float) -> float:
-    """What was not played on the past is never chosen by it."""
-    return -np.inf if np.isnan(saved) else saved
+    nowhere = np.array(np.nan)
+    return Played(np.concatenate(terms), nowhere, np.array(figures)), tuple(chosen)

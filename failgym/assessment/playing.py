@@ -11,14 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from failgym.assessment.course import (
-    PAST_TASKS,
-    Course,
-    Past,
-    fields_of,
-    figures_of,
-    terms_of,
-)
+from failgym.assessment.course import PAST_TASKS, Course, Past, fields_of, figures_of, terms_of
 from failgym.assessment.makers import Maker
 from failgym.assessment.work_folder import Played, WorkFolder
 from failgym.baselines import REGISTRY
@@ -54,8 +47,7 @@ class Ready:
     policy: Policy | None = None
     """who plays the fold; None if all was played before, or by an error"""
     saved: float = math.nan
-    """what a policy saves on the past, or on tasks drawn of it [machine-h]; NaN where it was not
-    played there, since it was made of it, or nothing is decided in it"""
+    """before the first fold: what a policy saves there [machine-h]; NaN if it was made of it"""
     note: str = ""
     """why nothing could be made of the past, so that replay plays"""
     error: ImportError | ValueError | None = None
@@ -71,7 +63,8 @@ def get_ready(
 ) -> dict[str, Ready]:
     """All that has to do with what was before a fold: it is looked at once for all players.
 
-    Policies play there, and makers make policies of it, unless that is done.
+    Makers make policies of it. Policies play there if it is the first fold: whoever chooses among
+    them before a later one knows what they save in those between. What is done is not done again.
 
     Args:
         course: where.
@@ -80,7 +73,7 @@ def get_ready(
         number: of the fold among those of the course, from 0.
         say: called with the name of who gets ready.
     """
-    past = _Past(course, number)
+    past = _Past(course) if number == 0 else None
     found: dict[str, Ready] = {}
     for name, one in players.items():
         if one.key is not None and work.holds(_about(course, one.key)):
@@ -88,31 +81,34 @@ def get_ready(
             continue
         say(name)
         try:
-            found[name] = _ready(past, name, one, work)
+            found[name] = _ready(course.scenarios[number], past, name, one, work)
         except (ImportError, ValueError) as error:
             found[name] = Ready(error=error)
     return found
 
 
 class _Past:
-    """What was before a fold, looked at only if somebody asks."""
+    """What was before the first fold, looked at only if somebody asks."""
 
-    def __init__(self, course: Course, number: int) -> None:
-        self._course, self._number = course, number
-        self.scenario = course.scenarios[number]
+    def __init__(self, course: Course) -> None:
+        self._course = course
 
     @cached_property
     def _past(self) -> Past | None:
-        return self._course.past(self._number)
+        return self._course.past()
 
     def saved(self, policy: Policy, name: str) -> float:
         """What a policy saves there [machine-h]. Raises ValueError if it fails."""
-        return math.nan if self._past is None else self._past.saved(policy, name)
+        return 0.0 if self._past is None else self._past.saved(policy, name)
 
 
-def _ready(past: _Past, name: str, one: Player, work: WorkFolder) -> Ready:
-    who, key, scenario = one.who, one.key, past.scenario
+def _ready(
+    scenario: Scenario, past: _Past | None, name: str, one: Player, work: WorkFolder
+) -> Ready:
+    who, key = one.who, one.key
     if isinstance(who, Policy):
+        if past is None:
+            return Ready(who)
 
         def found() -> dict[str, npt.NDArray[Any]]:
             return {"saved": np.array(past.saved(who, name))}
@@ -193,6 +189,6 @@ def _played(course: Course, name: str, ready: Sequence[Ready]) -> Played:
         if one.policy is None:  # what was kept when the past was looked at cannot be read now
             raise ValueError("what was kept of it was damaged meanwhile; the same command mends it")
         runs.append(place.run(one.policy, name=name))
-    past = np.array([one.saved for one in ready])
     figures = [figures_of(place, run) for place, run in zip(course.places, runs, strict=True)]
+    past = np.array(ready[0].saved)
     return Played(terms_of(course.places, runs), past, np.array(figures), np.array(notes, np.str_))

@@ -41,7 +41,7 @@ class Played:
     terms: Floats
     """[rows, 5] cost by term [machine-h]"""
     past: Floats
-    """[folds] what it saves on the past of each [machine-h]; NaN where it was not played"""
+    """[] what it saves on the past of the first fold [machine-h]; NaN if it is not played there"""
     figures: Floats
     """[folds, `FIGURES`]"""
     notes: npt.NDArray[np.str_] = field(default_factory=lambda: np.array([], dtype=np.str_))
