@@ -35,7 +35,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,7 +66,7 @@ from failgym.leaderboard.statistics.bootstrap import Bootstrap
 from failgym.policy import Policy
 from failgym.tuning import tune
 
-__all__ = ["PAPERS", "TUNED", "UNTOLD", "Point", "draw"]
+__all__ = ["PAPERS", "TUNED", "Point", "draw", "untold"]
 
 PAPERS = {
     "Cloning-v1": "algorithm_1",  # El-Sayed et al. 2017, Algorithm 1
@@ -79,7 +79,6 @@ PAPERS = {
 """The rule of the paper that an environment is made of; of Mitigation-v1 the one for what gains
 most there."""
 TUNED = "tuned rule"
-UNTOLD = "not judged in time"
 LEARNERS = (ALGORITHM, LEARNER.name, TUNED)
 SIZE = "FAILGYM_CACHE_SIZE"
 """Names how large the cache of worlds may become (`failgym.world_cache`)."""
@@ -98,6 +97,8 @@ class Point:
     """None where judging took too long"""
     low: float | None = None
     high: float | None = None
+    patience: float | None = None
+    """processor seconds that it was not judged in [s]; None if it was"""
 
 
 class _TooLong(BaseException):
@@ -338,15 +339,17 @@ def _points_of(
     patience: float,
 ) -> Iterator[None]:
     """Measure what is not known of an environment; each time there is more to keep, yield."""
+    known["points"] = [one for one in known["points"] if _told(one, patience)]
     there = {(one["learner"], one["given"]) for one in known["points"]}
     left = {(learner, given): make for learner, given, make in asked}
     left = {about: make for about, make in left.items() if about not in there}
     rule, warm = PAPERS[scenario.name], set[str]()
-    if not left and "as_published" in known:
+    published: list[float | None] = known.get("as_published", [None])
+    if not left and published[0] is not None:
         return
     place = Place("fresh", tuple(Anchors.of(one, split="test") for one in unseen))
     check_room(place.anchors)
-    if "as_published" not in known:
+    if published[0] is None:
         known.update(rule=rule, as_published=_judged(place, REGISTRY[rule](), patience))
         yield
     for number, ((learner, given), make) in enumerate(left.items(), 1):
@@ -355,6 +358,8 @@ def _points_of(
             warm.add(learner)
         policy, took = _measured(make)
         point = Point(learner, given, took, *_judged(place, policy, patience))
+        if point.score is None:
+            point = replace(point, patience=patience)
         known["points"].append(asdict(point))
         print_line(
             f"{scenario.name}, {number} of {len(left)}: {learner}, {given}: {took:.0f} s,"
@@ -363,10 +368,24 @@ def _points_of(
         yield
 
 
+def _told(one: Mapping[str, Any], patience: float) -> bool:
+    """Is a point that a file holds measured, as well as is asked now?"""
+    return one.get("score") is not None or (one.get("patience") or 0.0) >= patience
+
+
 def _text(point: Point) -> str:
     if point.score is None:
-        return UNTOLD
+        return untold(point.patience)
     return f"{point.score:.1f} [{point.low:.1f}, {point.high:.1f}]"
+
+
+def untold(patience: float | None) -> str:
+    """What stands in the place of a score.
+
+    >>> untold(900.0), untold(None)
+    ('not judged in 900 s', 'not judged')
+    """
+    return "not judged" if patience is None else f"not judged in {patience:g} s"
 
 
 def _points(known: Mapping[str, Any]) -> list[Point]:
@@ -401,8 +420,9 @@ def draw(name: str, known: Mapping[str, Any], file: Path) -> None:
         (line,) = axes.plot(seconds, [one.score for one in mine], marker="o", label=label)
         lows, highs = [one.low for one in mine], [one.high for one in mine]
         axes.fill_between(seconds, lows, highs, color=line.get_color(), alpha=0.15)
-    published = known["as_published"][0]
-    axes.axhline(published, color="black", linestyle=":", label=f"{known['rule']}, as published")
+    published, label = known["as_published"][0], f"{known['rule']}, as published"
+    if published is not None:
+        axes.axhline(published, color="black", linestyle=":", label=label)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_minor_locator(NullLocator())

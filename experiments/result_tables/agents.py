@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from experiments.compute_curves import TUNED, UNTOLD
+from experiments.compute_curves import TUNED, untold
 from experiments.markdown import table
 from experiments.result_tables.cells import estimate, shown
 from experiments.seeds import COLUMNS, cells
@@ -73,15 +73,17 @@ def curves(content: dict[str, Any]) -> str:
     for env in (env for env in SCENARIOS if env in content):
         rule, points = content[env]["rule"], content[env]["points"]
         name = f"`failgym/{env}`"
-        found.append(
-            [name, f"`{rule}`", "as published", "0", estimate(content[env]["as_published"])]
-        )
+        published = _judged(content[env]["as_published"], None)
+        found.append([name, f"`{rule}`", "as published", "0", published])
         for one in sorted(points, key=lambda point: (point["learner"], point["seconds"])):
             learner = f"`{rule}`" if one["learner"] == TUNED else f"`{one['learner']}`"
-            told = one["score"] is not None
-            score = estimate([one["score"], one["low"], one["high"]]) if told else UNTOLD
+            score = _judged([one["score"], one["low"], one["high"]], one.get("patience"))
             found.append([name, learner, one["given"], f"{one['seconds']:,.0f}", score])
     return "\n".join(table(["", "", "given", "processor [s]", "score"], found))
+
+
+def _judged(score: list[Any], patience: float | None) -> str:
+    return estimate(score) if score[0] is not None else untold(patience)
 
 
 def worst(content: dict[str, Any]) -> str:

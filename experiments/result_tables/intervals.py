@@ -26,18 +26,25 @@ def simulation(content: dict[str, Any]) -> str:
 def periods(content: dict[str, Any]) -> str:
     """How often the intervals of all weeks held, as `experiments.period_intervals` wrote it."""
     rows = [period_intervals.Held(**row) for row in content["rows"]]
-    unlike = {_of_weeks(row): row for row in rows if row.unlike}
-    kept = [
-        [*period_intervals.cells(row), *period_intervals.cells(unlike[_of_weeks(row)])[3:]]
-        for row in rows
-        if not row.unlike
+    kinds = {(row.error, row.unlike): None for row in rows}
+    found = {(_of_weeks(row), row.error, row.unlike): row for row in rows}
+    cells = [
+        [
+            *(law, str(weeks), f"{fewest} to {most}"),
+            *(period_intervals.share(found[(law, weeks, fewest, most), *kind]) for kind in kinds),
+            *(period_intervals.width(found[(law, weeks, fewest, most), *kind]) for kind in kinds),
+        ]
+        for law, weeks, fewest, most in dict.fromkeys(map(_of_weeks, rows))
     ]
-    held, width = (f"where weeks are unlike: {title}" for title in period_intervals.TITLES[3:])
-    return "\n".join(table([*period_intervals.TITLES, held, width], kept))
+    asked = [
+        f"{100.0 - error:g} asked" + (", weeks unlike" if unlike else "") for error, unlike in kinds
+    ]
+    widths = [f"half a width: {title}" for title in asked]
+    return "\n".join(table([*period_intervals.TITLES[:3], *asked, *widths], cells))
 
 
-def _of_weeks(row: period_intervals.Held) -> tuple[str, int, int]:
-    return row.law, row.weeks, row.fewest
+def _of_weeks(row: period_intervals.Held) -> tuple[str, int, int, int]:
+    return row.law, row.weeks, row.fewest, row.most
 
 
 def carried_over(content: dict[str, Any]) -> str:

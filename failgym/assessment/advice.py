@@ -30,6 +30,7 @@ __all__ = [
     "few_folds",
     "later_half",
     "shown_hours",
+    "surely",
     "tried_after",
     "with_closed_loop",
     "worth_advising",
@@ -399,13 +400,13 @@ def _does(best: Judged) -> tuple[str, ...]:
     return (f"What the rule does: {best.about}",) if best.about else ()
 
 
-def _surely(number: int) -> str:
+def surely(number: int | None) -> str:
     """In how many periods that is sure.
 
-    >>> _surely(0), _surely(3)
-    ('surely in none', 'surely in 3')
+    >>> surely(0), surely(3), surely(None)
+    ('surely in none', 'surely in 3', 'how surely, too few jobs tell')
     """
-    return f"surely in {number or 'none'}"
+    return "how surely, too few jobs tell" if number is None else f"surely in {number or 'none'}"
 
 
 def _apart(best: Judged) -> str:
@@ -428,7 +429,7 @@ def _reservations(best: Judged, rooms: Sequence[MeasureRoom], period: str) -> tu
     if best.losing:
         found.append(
             f"It loses in {best.losing} of {best.periods} {period}s in which there are such tasks"
-            f" ({_surely(best.surely_losing)}), {shown_hours(-best.worst)} machine-hours in the"
+            f" ({surely(best.surely_losing)}), {shown_hours(-best.worst)} machine-hours in the"
             " worst."
         )
     found += _one_block(best)

@@ -84,15 +84,16 @@ class Judged:
     """net saving in that and in each that follows, up to the last: of tasks that were submitted
     then [machine-h]"""
     by_period_low: tuple[float | None, ...]
-    """with `by_period_high`: 95 % for all periods and all candidates at once [machine-h]; None
-    where there are no such tasks, or too few jobs decide, as of `low`"""
+    """with `by_period_high`: where what as many jobs like these save lies, with 95 % for all
+    periods and all candidates at once [machine-h]; None where too few jobs decide: of fewer than
+    five units, or if it would hold 0 and be wider than `WIDEST` says of the tasks of the period"""
     by_period_high: tuple[float | None, ...]
     worst: float
     """net saving of the worst period [machine-h]"""
     losing: int
     """periods in which it loses"""
-    surely_losing: int
-    """those of them whose interval lies below 0"""
+    surely_losing: int | None
+    """those of them whose interval lies below 0; None if none of them has one"""
     periods: int
     """those of which tasks were judged"""
     machine_hours: float
@@ -156,6 +157,8 @@ def judged(
     of_period = periods(ground.submits)
     first = int(of_period.min())
     by_period, lows, highs = _by_period(ground, saved, of_period - first, candidates)
+    losing = by_period < 0.0
+    told = losing & ~np.isnan(highs)
     total, forfeited_value = float(saved.sum()), float(by_term[:, _FORFEITED].sum())
     figures = (played.figures - ground.figures).sum(axis=0)
     moved = dict(zip(FIGURES, figures.tolist(), strict=True))
@@ -180,8 +183,8 @@ def judged(
         by_period_low=tuple(map(_known, lows.tolist())),
         by_period_high=tuple(map(_known, highs.tolist())),
         worst=float(by_period.min()),
-        losing=int((by_period < 0.0).sum()),
-        surely_losing=int((highs < 0.0).sum()),
+        losing=int(losing.sum()),
+        surely_losing=int((highs < 0.0).sum()) if told.any() or not losing.any() else None,
         periods=len(np.unique(of_period)),
         machine_hours=moved["machine_hours"],
         completion_hours=moved["completion_hours"],

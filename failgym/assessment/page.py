@@ -13,6 +13,7 @@ from failgym.assessment.advice import (
     few_folds,
     later_half,
     shown_hours,
+    surely,
     worth_advising,
 )
 from failgym.assessment.assess import Assessment
@@ -33,6 +34,8 @@ LONG = 48
 """Letters of a name that are shown; some sites give hashes for names."""
 MUCH = 0.1
 """Share of the machine-time of tasks that the data cuts off from which on it is told first."""
+BEYOND = 1.0
+"""How far lines are drawn beyond what bars span, as a multiple of that."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -393,54 +396,62 @@ def _by_period(found: Assessment) -> str:
         return ""
     if not any(best.by_period):
         return ""
+    up, down = max(0.0, *best.by_period), min(0.0, *best.by_period)
     ranges = list(zip(best.by_period_low, best.by_period_high, strict=True))
     ends = [end for both in ranges for end in both if end is not None]
-    up, down = max(0.0, *best.by_period, *ends), min(0.0, *best.by_period, *ends)
+    top = min(max([up, *ends]), up + BEYOND * (up - down))
+    bottom = max(min([down, *ends]), down - BEYOND * (up - down))
+    cut = max([up, *ends]) > top or min([down, *ends]) < bottom
 
     def height(value: float) -> str:
-        """Where a value is drawn, from the top down."""
-        return f"{100 * (up - value) / (up - down):.2f}"
+        """Where a value is drawn, from the top down; at the edge what lies beyond."""
+        return f"{100 * (top - min(max(value, bottom), top)) / (top - bottom):.2f}"
 
-    bars = "".join(
-        f'<rect class="{"up" if value >= 0.0 else "down"}" x="{i}" width="0.9"'
-        f' y="{height(max(value, 0.0))}" height="{100 * abs(value) / (up - down):.2f}">'
-        f"<title>{_moment(what, best.first_period + i)}: {shown_hours(value)} h"
-        f"{'' if low is None or high is None else _between(low, high)}</title></rect>"
-        for i, (value, (low, high)) in enumerate(zip(best.by_period, ranges, strict=True))
-    )
-    whiskers = "".join(
-        f'<line class="range" x1="{i + 0.45}" x2="{i + 0.45}" y1="{height(high)}"'
-        f' y2="{height(low)}"/>'
-        for i, (low, high) in enumerate(ranges)
-        if low is not None and high is not None
-    )
+    parts: list[str] = []
+    for i, (value, (low, high)) in enumerate(zip(best.by_period, ranges, strict=True)):
+        kind, between = "up" if value >= 0.0 else "down", ""
+        parts.append(
+            f'<rect class="{kind}" x="{i}" width="0.9" y="{height(max(value, 0.0))}"'
+            f' height="{100 * abs(value) / (top - bottom):.2f}"/>'
+        )
+        if low is not None and high is not None:
+            between = f", between {shown_hours(low)} and {shown_hours(high)} h"
+            parts.append(
+                f'<line class="range" x1="{i + 0.45}" x2="{i + 0.45}" y1="{height(high)}"'
+                f' y2="{height(low)}"/>'
+            )
+        moment = _moment(what, best.first_period + i)
+        parts.append(
+            f'<rect class="whole" x="{i}" width="1" y="0" height="100">'
+            f"<title>{moment}: {shown_hours(value)} h{between}</title></rect>"
+        )
     many = len(best.by_period)
     which = "the rule that is advised" if _is_advised(found, best) else "the best in hindsight"
     moments = [_moment(what, best.first_period + i) for i in (0, many - 1)]
     least, most = (f"{shown_hours(end)} h" if end else "0" for end in (down, up))
-    lines = (
-        f"Lines: between what and what, with 95 % confidence for all {what.period}s and all ways to"
-        " use a rule at once. "
-        if whiskers
-        else ""
-    )
-    few = f"Too few jobs decide for such an interval of any {what.period}."
-    if whiskers:
-        few = "Where there is none too few jobs decide, or there are no such tasks."
-    told = few if len(ends) < 2 * best.periods else ""
+    said = f"from {least} to {most} {a_period(what.period)}"
     return (
         f"<h3>Saved net, by {what.period} of submission, with {which}: {_named(found, best)}</h3>"
         f'<svg class="net" viewBox="0 0 {many} 100" preserveAspectRatio="none" role="img"'
-        f' aria-label="net saving by {what.period}">{bars}{whiskers}'
-        f'<line x1="0" x2="{many}" y1="{height(0.0)}" y2="{height(0.0)}"/></svg>'
-        f'<div class="axis"><span>{moments[0]}</span><span>drawn from {least} to {most}'
-        f" {a_period(what.period)}</span><span>{moments[1]}</span></div>"
-        f'<p class="muted">{lines}{told}</p>'
+        f' aria-label="net saving by {what.period}: {said}; loses in {_losing(best)}">'
+        f'{"".join(parts)}<line x1="0" x2="{many}" y1="{height(0.0)}" y2="{height(0.0)}"/></svg>'
+        f'<div class="axis"><span>{moments[0]}</span><span>{said}</span>'
+        f'<span>{moments[1]}</span></div><p class="muted">{_lines(best, what.period, cut=cut)}</p>'
     )
 
 
-def _between(low: float, high: float) -> str:
-    return f", between {shown_hours(low)} and {shown_hours(high)}"
+def _lines(best: Judged, period: str, *, cut: bool) -> str:
+    """What the lines in the picture of periods are, and whether some are cut at its edge."""
+    known = sum(low is not None for low in best.by_period_low)
+    if not known:
+        return f"Of no single {period} do enough jobs tell how sure that is."
+    text = (
+        f"Lines: where the saving of as many jobs like those of the {period} lies, with 95 %"
+        f" confidence for all {period}s and all ways to use a rule at once."
+    )
+    if cut:
+        text += " What reaches the edge goes on beyond it."
+    return text if known == best.periods else f"{text} Where there is no line, too few jobs tell."
 
 
 def _abouts(found: Assessment) -> str:
@@ -476,7 +487,7 @@ def _of(found: Assessment, rows: Sequence[Judged], measure: str) -> str:
             "of what these tasks used",
             "chance of harm, by itself",
         ),
-        f"worst {period} [h] ({period}s with a loss, surely)",
+        f"worst {period} [h] (loses in so many {period}s)",
         f"net if a task is worth {' or '.join(OTHER_VALUES)} times as much [h]",
         *("machine-time alone [h]", _in_money(found), "sooner done [h]"),
         *("tasks lost (killed in error) of 1,000", "rests on drawn attempts"),
@@ -507,7 +518,7 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         interval,
         _percent(each.share),
         _chance(each.harm),
-        f"{_signed(each.worst)} ({each.losing} of {each.periods}, {each.surely_losing})",
+        f"{_signed(each.worst)} ({_losing(each)})",
         ", ".join(_signed(each.at_values[factor]) for factor in OTHER_VALUES),
         _signed(each.machine_hours),
         _money(found, each.machine_hours),
@@ -515,6 +526,12 @@ def _row(found: Assessment, each: Judged) -> list[str]:
         f"{each.forfeited_per_thousand:,.1f} ({each.false_kills_per_thousand:,.1f})",
         "" if each.drawn is None else _percent(each.drawn),
     ]
+
+
+def _losing(each: Judged) -> str:
+    """In how many periods it loses, and in how many surely."""
+    text = f"{each.losing} of {each.periods}"
+    return f"{text}, {surely(each.surely_losing)}" if each.losing else text
 
 
 def _chance(harm: float | None) -> str:

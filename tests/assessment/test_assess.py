@@ -12,7 +12,7 @@ import pytest
 import failgym
 from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
 from failgym.assessment.advice import advice_of
-from failgym.assessment.course import Course, Ground, reason, scenario_of
+from failgym.assessment.course import Course, Ground, Whole, reason, scenario_of
 from failgym.assessment.judging import chosen_on_the_past
 from failgym.assessment.measures import together
 from failgym.assessment.room import MeasureRoom
@@ -21,6 +21,9 @@ from failgym.baselines import REGISTRY
 from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.continued import restarts
 from failgym.envs import Scenario, resolve
+from failgym.evaluation.evidence import Evidence
+from failgym.evaluation.statistics.groups import far_student
+from failgym.evaluation.statistics.sampling_units import SamplingUnits
 from failgym.policy import Policy
 from failgym.traces import Trace, generate
 from failgym.vocabulary import HOUR, Cause, Outcome
@@ -636,8 +639,7 @@ def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
     ):
         assert (low is None) == (high is None)
         assert low is None or high is None or low < saved < high
-    sure = [high for high in rash.by_period_high if high is not None and high < 0.0]
-    assert rash.surely_losing == len(sure)
+    assert (rash.losing, rash.surely_losing) == (0, 0)
     submit, start, end = (
         trace.column("jobs", "submit"),
         *(trace.column("attempts", name) for name in ("start", "end")),
@@ -652,6 +654,72 @@ def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
         rescued = here & (fate == int(Outcome.KILL))
         most = hours[rescued].sum() - 4.0 * hours[lost].sum()
         assert saved == pytest.approx(most, abs=0.5 * here.sum())
+
+
+@pytest.mark.parametrize("candidates", [1, 10])
+def test_periods_in_which_a_rule_surely_loses(candidates: int) -> None:
+    """Three days of 20, none and 6 jobs. On the last the rule loses, in each job nearly as much."""
+    ground, played = _of_days([1.0] * 20 + [-5.0] * 6, [0] * 20 + [2] * 6, spent=10.0)
+    found = judging.judged(ground, NAMED, played, candidates=candidates, periods=_days)
+    assert found.by_period == pytest.approx((20.0, 0.0, -30.0), abs=0.5)
+    assert (found.losing, found.surely_losing, found.periods) == (1, 1, 2)
+    (low, *_), (high, *_) = found.by_period_low, found.by_period_high
+    assert found.by_period_low[1] is found.by_period_high[1] is None
+    assert low is not None
+    assert high is not None
+    reach = (high - low) / 2.0
+    one = judging.judged(ground, NAMED, played, candidates=1, periods=_days).by_period_high[0]
+    assert one is not None
+    free = 24.0
+    quantile = (far_student(0.05 / 4.0 / each, free) for each in (candidates, 1))
+    assert reach / (one - found.by_period[0]) == pytest.approx(
+        next(quantile) / next(quantile), rel=0.02
+    )
+
+
+def test_periods_of_few_jobs_or_of_wide_intervals_tell_nothing() -> None:
+    """Four jobs on the last day; and where all varies by more than twice what tasks used."""
+    days = [0] * 20 + [2] * 4
+    few = judging.judged(
+        *_named(_of_days([1.0] * 20 + [-5.0] * 4, days, 10.0)), candidates=1, periods=_days
+    )
+    assert (few.losing, few.surely_losing) == (1, None)
+    assert few.by_period_high[2] is None
+    assert few.by_period_high[0] is not None
+    wild = [9.0 * (-1.0) ** number for number in range(26)]
+    wide = judging.judged(
+        *_named(_of_days(wild, [0] * 20 + [2] * 6, 0.5)), candidates=1, periods=_days
+    )
+    assert set(wide.by_period_low) == set(wide.by_period_high) == {None}
+
+
+NAMED = judging.Named("rule", "given")
+
+
+def _days(submits: Any) -> Any:
+    return submits // (24 * HOUR)
+
+
+def _named(made: tuple[Ground, Played]) -> tuple[Ground, judging.Named, Played]:
+    return made[0], NAMED, made[1]
+
+
+def _of_days(saved: list[float], days: list[int], spent: float) -> tuple[Ground, Played]:
+    """Jobs of one task on one fold, and a rule that saves so much of each, more or less [h]."""
+    count = len(saved)
+    jobs = np.arange(count)
+    values = np.array(saved) + 0.01 * np.sin(jobs)
+    rows = np.zeros((count, 5))
+    replay = rows + spent / 5.0
+    units = SamplingUnits(jobs, "job", 1, jobs)
+    used = np.full(count, spent)
+    evidence = Evidence(cast(Any, None), True, units, replay.sum(axis=1), used, used)
+    figures = np.zeros((1, len(FIGURES)))
+    ground = Ground(
+        *("kill", "none", evidence, replay, figures, (count,)),
+        *(np.array(days) * 24 * HOUR, jobs, None, 4.0, (Whole(1, count, spent * count),)),
+    )
+    return ground, Played(replay - values[:, None] / 5.0, np.array(np.nan), figures)
 
 
 def test_one_rule_is_not_all_rules() -> None:

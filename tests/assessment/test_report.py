@@ -660,42 +660,62 @@ def test_savings_by_period_are_drawn(found: Assessment) -> None:
     best = next(each for each in found.judged if each.policy == "optimal_stopping")
     text = page(found)
     picture = text[text.index('<svg class="net"') : text.index("</svg>")]
-    assert picture.count("<rect") == len(best.by_period) > 1
+    assert picture.count('class="whole"') == picture.count("<title>") == len(best.by_period) > 1
     assert 'class="down"' not in picture
-    known = [high for high in best.by_period_high if high is not None]
-    assert picture.count('class="range"') == len(known) > 0
-    assert f"drawn from 0 to {shown_hours(max(known))} h" in text  # none of these reaches below 0
-    assert "with 95 % confidence for all hours and all ways to use a rule at once" in text
+    assert f"hour: from 0 to {shown_hours(max(best.by_period))} h an hour; loses in 0 of" in picture
     loses = replace(best, by_period=(-2.0, 6.0, *best.by_period[2:]))
     others = tuple(each for each in found.judged if each is not best)
     text = page(replace(found, judged=(*others, loses)))
     assert text.count('class="down"') == 1
-    assert "drawn from -2.0 h to" in text
+    assert "from -2.0 h to" in text
     once = replace(best, by_period=(1.0,), by_period_low=(None,), by_period_high=(None,))
     assert "<svg" not in page(replace(found, judged=(*others, once)))
 
 
-def test_a_period_without_an_interval_has_no_line(found: Assessment) -> None:
+def test_lines_of_periods_are_drawn_and_explained(found: Assessment) -> None:
+    """A line that goes far beyond the bars is cut where as much again is drawn as they span."""
     best = next(each for each in found.judged if each.policy == "optimal_stopping")
     others = tuple(each for each in found.judged if each is not best)
     none = (None,) * len(best.by_period)
     few = replace(best, by_period_low=none, by_period_high=none)
     text = page(replace(found, judged=(*others, few)))
     assert 'class="range"' not in text
-    assert "Too few jobs decide for such an interval of any hour." in text
-    assert f"drawn from 0 to {shown_hours(max(best.by_period))} h" in text
-    one = replace(best, by_period_low=(0.5, *none[1:]), by_period_high=(1.5, *none[1:]))
-    text = page(replace(found, judged=(*others, one)))
-    assert text.count('class="range"') == 1
-    assert ", between 0.50 and 1.5</title>" in text
-    assert "Where there is none too few jobs decide" in text
+    assert "Of no single hour do enough jobs tell how sure that is." in text
+    saved = (1.0, 4.0, *(0.0 for _ in none[2:]))
+    low, high = (0.5, -900.0, *none[2:]), (1.5, 900.0, *none[2:])
+    some = replace(best, by_period=saved, by_period_low=low, by_period_high=high)
+    text = page(replace(found, judged=(*others, some)))
+    lines = re.findall(
+        r'<line class="range" x1="([^"]*)" x2="[^"]*" y1="([^"]*)" y2="([^"]*)"', text
+    )
+    scale = 100.0 / 12.0  # from -4 to 8
+    assert [[float(each) for each in line] for line in lines] == [
+        [0.45, pytest.approx(6.5 * scale, abs=0.01), pytest.approx(7.5 * scale, abs=0.01)],
+        [1.45, 0.0, 100.0],
+    ]
+    assert ": 1.0 h, between 0.50 and 1.5 h</title>" in text
+    assert ": 4.0 h, between -900 and 900 h</title>" in text
+    assert "with 95 % confidence for all hours and all ways to use a rule at once" in text
+    assert "Where there is no line, too few jobs tell." in text
+    assert "What reaches the edge goes on beyond it." in text
+    low, high = (0.5, 3.0, *none[2:]), (1.5, 7.0, *none[2:])
+    some = replace(some, by_period_low=low, by_period_high=high)
+    assert "What reaches the edge" not in page(replace(found, judged=(*others, some)))
 
 
-def test_sure_losses_are_counted(found: Assessment) -> None:
+@pytest.mark.parametrize(
+    ("surely", "said"),
+    [
+        (1, "3 of 9, surely in 1)"),
+        (0, "3 of 9, surely in none)"),
+        (None, "3 of 9, how surely, too few jobs tell)"),
+    ],
+)
+def test_sure_losses_are_counted(found: Assessment, surely: int | None, said: str) -> None:
     best = next(each for each in found.judged if each.policy == "optimal_stopping")
-    loses = replace(best, losing=3, surely_losing=1, periods=9)
+    loses = replace(best, losing=3, surely_losing=surely, periods=9)
     others = tuple(each for each in found.judged if each is not best)
-    assert "(3 of 9, 1)" in page(replace(found, judged=(*others, loses)))
+    assert said in page(replace(found, judged=(*others, loses)))
 
 
 def test_the_first_screen_says_of_how_much_the_end_is_unknown(found: Assessment) -> None:

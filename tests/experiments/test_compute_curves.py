@@ -112,8 +112,30 @@ def test_who_takes_too_long_has_no_score(tmp_path: Path, monkeypatch: pytest.Mon
     scores = {one["learner"]: one["score"] for one in content["GracePeriod-v1"]["points"]}
     assert scores[compute_curves.ALGORITHM] is None
     assert scores[compute_curves.TUNED] > 0.0
-    assert curves(content).count("not judged in time") == 1
+    assert curves(content).count("not judged in 5 s") == 1
     assert (tmp_path / "GracePeriod-v1.png").stat().st_size > 5_000
+    end[0], before = 0.0, file.read_text()
+    compute_curves.main(file, [GRACE], "0.5", "2", **options)
+    assert file.read_text() == before, "with the same patience it is not tried again"
+    options["patience"] = 60.0
+    quick = [(compute_curves.ALGORITHM, "[0.5]", Replay)]
+
+    def now(*_: Any) -> Any:
+        return quick
+
+    monkeypatch.setattr(compute_curves, "_asked", now)
+    compute_curves.main(file, [GRACE], "0.5", "2", **options)
+    found = json.loads(file.read_text())["GracePeriod-v1"]["points"]
+    assert [one["score"] for one in found if one["learner"] == compute_curves.ALGORITHM] == [0.0]
+
+
+def test_a_rule_that_is_not_judged_in_time_is_drawn_without(tmp_path: Path) -> None:
+    known: dict[str, Any] = {"rule": "flaw", "as_published": [None, None, None], "points": []}
+    known["points"] = [{"learner": "maskable_ppo", "given": "1", "seconds": 2.0, "score": 3.0}]
+    known["points"][0] |= {"low": 1.0, "high": 4.0}
+    compute_curves.draw("Workflow-v1", known, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").stat().st_size > 5_000
+    assert "| as published | 0 | not judged |" in curves({"Workflow-v1": known})
 
 
 def test_what_is_given_is_a_share_of_what_settings_ask_for() -> None:

@@ -28,7 +28,7 @@ def test_the_mean_of_the_law_without_variance() -> None:
 @pytest.mark.parametrize("unlike", [False, True])
 def test_a_wrong_mean_is_missed(unlike: bool) -> None:
     """What is counted can fail: blocks of a known law, and a truth that is not theirs."""
-    law, design = LAWS["normal"], Design(4, 200, 300, unlike)
+    law, design = LAWS["normal"], Design(4, 200, 300, unlike, 5.0)
     held = simulated("", law, design, 60)
     assert held.records >= 52
     wrong = simulated("", Law(law.mean + 2.0, law.draw), design, 60)
