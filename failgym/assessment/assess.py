@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,15 @@ from failgym.assessment.beforehand import Beforehand
 from failgym.assessment.closed_loop import ClosedLoop, closed_loop
 from failgym.assessment.course import Course, Ground, fields_of, reason, scenario_of, with_mtbf
 from failgym.assessment.happened import PERIODS, Happened, happened
-from failgym.assessment.judging import CHOSEN, Judged, Named, chosen_on_the_past, judged
+from failgym.assessment.judging import (
+    CHOSEN,
+    Judged,
+    Named,
+    Sure,
+    chosen_on_the_past,
+    judged,
+    sure_of,
+)
 from failgym.assessment.makers import Maker, forget, of_all
 from failgym.assessment.measures import (
     MEASURES,
@@ -361,7 +369,7 @@ class _State:
         """Raises ValueError if nothing is decided in any fold."""
         with self._clock(f"room: {measure.name}"):
             course = self._course(measure, "none")
-            room = room_of(course)
+            room = room_of(course, self._work)
         skipped = course.skipped
         self.left_out += [f"{measure.name}: {each}." for each in skipped]
         if "none" in forecasts:
@@ -486,15 +494,17 @@ class _State:
             {one.saves for one in self._played if one.who.kind != "chosen" and len(one.changed)}
         )
         with self._clock("intervals"):
-            return tuple(
-                judged(
-                    *(each.ground, each.who, each.played),
-                    candidates=max(acting, 1),
-                    periods=self._periods,
-                    chosen=each.chosen,
-                )
-                for each in self._played
-            )
+            return tuple(self._judged(max(acting, 1)))
+
+    def _judged(self, candidates: int) -> Iterator[Judged]:
+        known: dict[tuple[int, bytes, bool], Sure] = {}
+        for each in self._played:
+            ground, played = each.ground, each.played
+            key = id(ground), each.saves, len(each.changed) > 0
+            if key not in known:
+                known[key] = sure_of(ground, played, candidates=candidates, periods=self._periods)
+            found = judged(ground, each.who, played, known[key], periods=self._periods)
+            yield replace(found, chosen=each.chosen)
 
 
 @dataclass(frozen=True)

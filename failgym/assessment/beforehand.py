@@ -17,6 +17,7 @@ from failgym.assessment.course import Course
 from failgym.assessment.makers import forget
 from failgym.assessment.measures import Measure, together
 from failgym.assessment.playing import get_ready, play
+from failgym.assessment.room import room_of
 from failgym.assessment.work_folder import WorkFolder
 from failgym.policy import Policy
 from failgym.traces import Trace
@@ -39,7 +40,7 @@ class Part:
     """"none" or "trained" """
     policy: str = ""
     """name of the candidate; "": all that are not made for a fold, and if there is no fold, only
-    replay and the bound"""
+    replay and the room"""
     fold: int = 0
     """1 to 5: only what was before this fold, or of all that are not made for one before the first
     that is judged; 0: play all"""
@@ -81,7 +82,9 @@ class Beforehand:
         try:
             course = self._course(part)
             if not part.policy and not part.fold:
-                return len(course.places) > 0
+                if part.forecast == "none":
+                    room_of(course, self.work)
+                return True
             players = self._players(part, course)
             folds = [one.fold for one in course.scenarios]
             numbers = [n for n, fold in enumerate(folds) if part.fold in (0, fold)]
@@ -134,7 +137,7 @@ class Beforehand:
         """
         kinds = dict.fromkeys(["none", *forecasts])
         parts = [Part(one, kind) for one in _with_all(measures) for kind in kinds]
-        found = self._each(parts, workers, "replay and the bound", step)
+        found = self._each(parts, workers, "replay and the room", step)
         able = [one for one in measures if Part(one, "none") in found]
         shown = [Part(one, kind) for one in _with_all(able) for kind in forecasts]
         shown = [one for one in shown if one in found or one not in parts]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from failgym import metrics
 from failgym.assessment.happened import known_hours
 from failgym.assessment.measures import Measure, mtbf_of, together
 from failgym.envs import Scenario
+from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors, Run, run_policy
 from failgym.evaluation.anchors import drawn_slices, machine_hour_of
 from failgym.evaluation.caller import check_playable, made_for
@@ -27,6 +28,7 @@ from failgym.traces import Trace
 from failgym.vocabulary import Outcome
 from failgym.worlds.build import build_world, split_of
 from failgym.worlds.settings.splitting import FOLDS
+from failgym.worlds.source import whole_trace
 from failgym.worlds.split import tasks_run
 from failgym.worlds.world import World
 
@@ -68,14 +70,14 @@ class Course:
     scenarios: tuple[Scenario, ...]
     """of each fold in which something is decided"""
     places: tuple[Anchors, ...]
-    """replay and the bound on each"""
+    """replay on each; no bound (`failgym.assessment.room` finds it, which takes long)"""
     skipped: tuple[str, ...]
     """folds in which nothing is decided, or whose past does not tell what another attempt would
     meet, and why, a line each"""
 
     @classmethod
     def of(cls, measure: Measure, trace: str | Trace, forecast: str, task_value: float) -> Course:
-        """Replay and the bound under a measure.
+        """Replay under a measure.
 
         Raises:
             ValueError: if nothing is decided in any fold.
@@ -86,7 +88,7 @@ class Course:
         for fold in range(1, FOLDS + 1):
             try:
                 scenario = scenario_of(measure, trace, forecast, task_value, fold)
-                places.append(Anchors.of(scenario, split="test"))
+                places.append(Anchors.of(scenario, split="test", bound=_nothing))
                 scenarios.append(scenario)
             except ValueError as error:
                 skipped.append(f"part {fold} of {FOLDS}: {reason(error)}")
@@ -98,14 +100,17 @@ class Course:
         return cls(measure, forecast, tuple(scenarios), tuple(places), tuple(skipped))
 
     @cached_property
-    def folds(self) -> Folds:
-        """The folds as one record."""
-        return Folds(self.places)
-
-    @cached_property
     def wholes(self) -> tuple[Whole, ...]:
         """All that each fold holds, whether the measure is about it or not."""
         return tuple(map(_whole, self.scenarios))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """All that decides what happens there, but who plays and the code; JSON."""
+        return {
+            "scenarios": [fields_of(each) for each in self.scenarios],
+            "trace": whole_trace(self.scenarios[0]).content_hash,
+        }
 
     def past(self) -> Past | None:
         """What was before the first of the folds; None where nothing is decided in it."""
@@ -114,7 +119,7 @@ class Course:
     @cached_property
     def ground(self) -> Ground:
         """What judging needs of it."""
-        evidence = self.folds.evidence
+        evidence = Folds(self.places).evidence
         replay = terms_of(self.places, [place.replay for place in self.places])
         return Ground(
             measure=self.measure.name,
@@ -195,6 +200,11 @@ class Past:
         run = run_policy(self.world, self.scenario, policy, slices, order=order, name=name)
         saved = float((self.replay.costs - run.costs).sum()) / machine_hour_of(self.world)
         return saved * self.world.slices / len(slices)
+
+
+def _nothing(tables: object, rules: object, tasks: Ints) -> Floats:
+    """Nobody pays less: a bound that takes no time [tasks, 5]."""
+    return np.zeros((len(tasks), len(TERMS)))
 
 
 def _whole(scenario: Scenario) -> Whole:

@@ -21,7 +21,16 @@ from failgym.evaluation.statistics.interval_width import stretch
 from failgym.evaluation.statistics.resampling import resampled
 from failgym.evaluation.verdict import ERROR, Verdict, verdict_on
 
-__all__ = ["CHOSEN", "VALUES", "Judged", "Named", "chosen_on_the_past", "judged"]
+__all__ = [
+    "CHOSEN",
+    "VALUES",
+    "Judged",
+    "Named",
+    "Sure",
+    "chosen_on_the_past",
+    "judged",
+    "sure_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -129,14 +138,49 @@ class Judged:
         return tuple(round(value, 3) for value in self.by_period)
 
 
+class Sure(NamedTuple):
+    """How surely something is saved, whatever it is made of: who saves the same has the same."""
+
+    verdict: Verdict
+    harm: float | None
+    """as in `Judged`"""
+    first_period: int
+    """as in `Judged`"""
+    by_period: Floats
+    lows: Floats
+    highs: Floats
+    """[periods] what is saved in each, and between what and what; NaN for no interval"""
+
+
+def sure_of(
+    ground: Ground, played: Played, *, candidates: int, periods: Callable[[Ints], Ints]
+) -> Sure:
+    """How surely a policy saves what it does; most of the time of `judged` goes here.
+
+    Args:
+        ground: costs of replay on the folds, which savings are relative to.
+        played: the policy's costs there.
+        candidates: number of policies that are compared; intervals are widened for so many.
+        periods: maps times of submission [ms] to the number of their period, such as a week.
+    """
+    even, acts = _even(ground), _acted(ground, played)
+    verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
+    saved = (ground.replay - played.terms).sum(axis=1)
+    of_period = periods(ground.submits)
+    first = int(of_period.min())
+    by_period = _by_period(ground, saved, of_period - first, candidates)
+    told = acts and _interval(verdict, ground)[0] is not None
+    harm = _chance_of_loss(even, saved) if told else None
+    return Sure(verdict, harm, first, *by_period)
+
+
 def judged(
     ground: Ground,
     who: Named,
     played: Played,
+    sure: Sure,
     *,
-    candidates: int,
     periods: Callable[[Ints], Ints],
-    chosen: tuple[str, ...] = (),
 ) -> Judged:
     """The savings of a policy on the folds, with their interval and a verdict.
 
@@ -144,21 +188,15 @@ def judged(
         ground: costs of replay on the folds, which savings are relative to.
         who: the policy, and what is told of it.
         played: its costs on the folds.
-        candidates: number of policies that are compared; intervals are widened for so many.
-        periods: maps times of submission [ms] to the number of their period, such as a week.
-        chosen: only for `CHOSEN`: the name of the rule that was chosen for each fold.
+        sure: of what it saves, from `sure_of`.
+        periods: as for `sure_of`.
     """
-    spent, even = ground.spent, _even(ground)
-    acts = _acted(ground, played)
-    verdict = verdict_on([even], [played.terms.sum(axis=1)], acts, candidates, seed=0)
+    spent, acts, verdict = ground.spent, _acted(ground, played), sure.verdict
     low, high = _interval(verdict, ground)
     by_term = ground.replay - played.terms
     saved = by_term.sum(axis=1)
-    of_period = periods(ground.submits)
-    first = int(of_period.min())
-    by_period, lows, highs = _by_period(ground, saved, of_period - first, candidates)
-    losing = by_period < 0.0
-    told = losing & ~np.isnan(highs)
+    losing = sure.by_period < 0.0
+    told = losing & ~np.isnan(sure.highs)
     total, forfeited_value = float(saved.sum()), float(by_term[:, _FORFEITED].sum())
     figures = (played.figures - ground.figures).sum(axis=0)
     moved = dict(zip(FIGURES, figures.tolist(), strict=True))
@@ -173,19 +211,19 @@ def judged(
         high=high,
         share=total / spent if spent > 0.0 else 0.0,
         verdict=verdict,
-        harm=_chance_of_loss(even, saved) if acts and low is not None else None,
+        harm=sure.harm,
         without_largest=total - max(float(_by_unit(ground, saved).max(initial=0.0)), 0.0),
         folds=tuple(whole.fold for whole in ground.wholes),
         by_fold=_by_fold(ground, saved),
         tasks_by_fold=tuple(whole.tasks for whole in ground.wholes),
-        first_period=first,
-        by_period=tuple(by_period.tolist()),
-        by_period_low=tuple(map(_known, lows.tolist())),
-        by_period_high=tuple(map(_known, highs.tolist())),
-        worst=float(by_period.min()),
+        first_period=sure.first_period,
+        by_period=tuple(sure.by_period.tolist()),
+        by_period_low=tuple(map(_known, sure.lows.tolist())),
+        by_period_high=tuple(map(_known, sure.highs.tolist())),
+        worst=float(sure.by_period.min()),
         losing=int(losing.sum()),
-        surely_losing=int((highs < 0.0).sum()) if told.any() or not losing.any() else None,
-        periods=len(np.unique(of_period)),
+        surely_losing=int((sure.highs < 0.0).sum()) if told.any() or not losing.any() else None,
+        periods=len(np.unique(periods(ground.submits))),
         machine_hours=moved["machine_hours"],
         completion_hours=moved["completion_hours"],
         forfeited=int(moved["forfeited"]),
@@ -199,7 +237,6 @@ def judged(
         mtbf=ground.mtbf if by_term[:, _OVERHEAD].any() else None,
         about=who.about,
         parameters=who.parameters,
-        chosen=chosen,
     )
 
 

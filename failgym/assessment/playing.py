@@ -165,11 +165,7 @@ def made(who: Policy | Maker, key: Any, scenario: Scenario, work: WorkFolder) ->
 
 def _about(course: Course, key: Any) -> dict[str, Any]:
     """All that decides what a policy does, but the code."""
-    return {
-        "policy": key,
-        "scenarios": [fields_of(each) for each in course.scenarios],
-        "trace": _content(course.scenarios[0]),
-    }
+    return {"policy": key, **course.about}
 
 
 def _content(scenario: Scenario) -> str:

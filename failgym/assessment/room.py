@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from failgym.assessment.course import Course
+from failgym.assessment.work_folder import WorkFolder
 from failgym.envs.spaces import TERMS
 from failgym.evaluation import Anchors
+from failgym.evaluation.folds import Folds
 from failgym.evaluation.oracle import run_of_plans
 from failgym.evaluation.room import LEAST_ROOM, LITTLE_ROOM
 from failgym.evaluation.stakes import Stakes
@@ -81,14 +85,32 @@ def _completion_hours(place: Anchors) -> float:
     return float(ends[0] - ends[1]) / HOUR
 
 
-def room_of(course: Course) -> MeasureRoom:
-    """The room of a measure."""
-    evidence = course.folds.evidence
+def room_of(course: Course, work: WorkFolder) -> MeasureRoom:
+    """The room of a measure, unless it was found before.
+
+    Args:
+        course: where.
+        work: what is found stays there.
+    """
+    kept = work.text(
+        {"room": course.measure.name, **course.about}, lambda: json.dumps(asdict(_room_of(course)))
+    )
+    found: dict[str, Any] = json.loads(kept)
+    found["folds"] = tuple(found["folds"])
+    return MeasureRoom(**found)
+
+
+def _room_of(course: Course) -> MeasureRoom:
+    places = [
+        replace(one, least=one.world.least_costs(one.scenario, one.replay.slices))
+        for one in course.places
+    ]
+    evidence = Folds(places).evidence
     stakes = Stakes.of([evidence], [evidence.replay])
     net, spent = float(evidence.possible.sum()), float(evidence.spent.sum())
     lost = sum(
         float((place.replay.costs - place.bound)[:, _FORFEITED].sum()) / place.machine_hour
-        for place in course.places
+        for place in places
     )
     held: npt.NDArray[np.float64] = np.cumsum(np.sort(np.maximum(stakes.possible, 0.0))[::-1])
     return MeasureRoom(
@@ -96,7 +118,7 @@ def room_of(course: Course) -> MeasureRoom:
         title=course.measure.title,
         hours=net,
         machine_hours=net - lost,
-        completion_hours=sum(map(_completion_hours, course.places)),
+        completion_hours=sum(map(_completion_hours, places)),
         spent=spent,
         share=net / spent if spent > 0.0 else 0.0,
         whole=sum(whole.hours for whole in course.wholes),
@@ -107,5 +129,5 @@ def room_of(course: Course) -> MeasureRoom:
         largest=stakes.stake_of_top(1),
         top=stakes.stake_of_top(stakes.top_count),
         half=int((held < held[-1] / 2.0).sum()) + 1 if held[-1] > 0.0 else 0,
-        unproven=sum(place.unproven for place in course.places),
+        unproven=sum(place.unproven for place in places),
     )

@@ -91,6 +91,10 @@ class WorkFolder:
             np.savez_compressed(stream, allow_pickle=False, **found)
         return found
 
+    def text(self, key: dict[str, Any], find: Callable[[], str]) -> str:
+        """The same of a text."""
+        return str(self.arrays(key, lambda: {"text": np.array(find())}, ("text",))["text"])
+
     def holds(self, key: dict[str, Any]) -> bool:
         """Is what was played of a key kept?"""
         if self.folder is None:

@@ -660,7 +660,7 @@ def test_savings_by_period_are_those_of_what_was_submitted_then() -> None:
 def test_periods_in_which_a_rule_surely_loses(candidates: int) -> None:
     """Three days of 20, none and 6 jobs. On the last the rule loses, in each job nearly as much."""
     ground, played = _of_days([1.0] * 20 + [-5.0] * 6, [0] * 20 + [2] * 6, spent=10.0)
-    found = judging.judged(ground, NAMED, played, candidates=candidates, periods=_days)
+    found = _judged(ground, played, candidates)
     assert found.by_period == pytest.approx((20.0, 0.0, -30.0), abs=0.5)
     assert (found.losing, found.surely_losing, found.periods) == (1, 1, 2)
     (low, *_), (high, *_) = found.by_period_low, found.by_period_high
@@ -668,7 +668,7 @@ def test_periods_in_which_a_rule_surely_loses(candidates: int) -> None:
     assert low is not None
     assert high is not None
     reach = (high - low) / 2.0
-    one = judging.judged(ground, NAMED, played, candidates=1, periods=_days).by_period_high[0]
+    one = _judged(ground, played).by_period_high[0]
     assert one is not None
     free = 24.0
     quantile = (far_student(0.05 / 4.0 / each, free) for each in (candidates, 1))
@@ -680,28 +680,21 @@ def test_periods_in_which_a_rule_surely_loses(candidates: int) -> None:
 def test_periods_of_few_jobs_or_of_wide_intervals_tell_nothing() -> None:
     """Four jobs on the last day; and where all varies by more than twice what tasks used."""
     days = [0] * 20 + [2] * 4
-    few = judging.judged(
-        *_named(_of_days([1.0] * 20 + [-5.0] * 4, days, 10.0)), candidates=1, periods=_days
-    )
+    few = _judged(*_of_days([1.0] * 20 + [-5.0] * 4, days, 10.0))
     assert (few.losing, few.surely_losing) == (1, None)
     assert few.by_period_high[2] is None
     assert few.by_period_high[0] is not None
     wild = [9.0 * (-1.0) ** number for number in range(26)]
-    wide = judging.judged(
-        *_named(_of_days(wild, [0] * 20 + [2] * 6, 0.5)), candidates=1, periods=_days
-    )
+    wide = _judged(*_of_days(wild, [0] * 20 + [2] * 6, 0.5))
     assert set(wide.by_period_low) == set(wide.by_period_high) == {None}
 
 
-NAMED = judging.Named("rule", "given")
+def _judged(ground: Ground, played: Played, candidates: int = 1) -> judging.Judged:
+    def days(submits: Any) -> Any:
+        return submits // (24 * HOUR)
 
-
-def _days(submits: Any) -> Any:
-    return submits // (24 * HOUR)
-
-
-def _named(made: tuple[Ground, Played]) -> tuple[Ground, judging.Named, Played]:
-    return made[0], NAMED, made[1]
+    sure = judging.sure_of(ground, played, candidates=candidates, periods=days)
+    return judging.judged(ground, judging.Named("rule", "given"), played, sure, periods=days)
 
 
 def _of_days(saved: list[float], days: list[int], spent: float) -> tuple[Ground, Played]:
