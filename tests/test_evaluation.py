@@ -32,7 +32,7 @@ from failgym.sim.pinned.records import World
 from failgym.sim.shared.rules import Rules
 from failgym.traces import Cause, Meta, Outcome, Trace, toy
 from failgym.traces.synthetic import generate
-from failgym.vocabulary import ACTIONS, TERMS
+from failgym.vocabulary import ACTIONS, TERMS, Action
 from failgym.worlds.build import build_world
 from failgym.worlds.source import whole_trace
 from tests.chains import single_jobs
@@ -146,6 +146,30 @@ def test_a_policy_is_called_once_per_step_for_all_lanes() -> None:
     run_policy(world, CHECKPOINT, many, lanes=1000)
     assert one.calls == run.decisions
     assert many.calls < run.decisions / 4
+
+
+class Refusing:
+    """Refuses every machine that it is offered."""
+
+    def predict(self, observation: Any, **more: Any) -> tuple[Any, None]:
+        return np.full(len(observation), Action.RETRY), None
+
+
+def test_who_refuses_for_ever_is_overruled_once_patience_ends() -> None:
+    scenario = small_scenario("Workflow-v1")
+    world = build_world(scenario)
+    replay = run_policy(world, scenario, Replay())
+    nothing = run_policy(world, scenario, Refusing(), patience=0)
+    assert (nothing.costs == replay.costs).all()
+    assert nothing.overruled
+    refusing = run_policy(world, scenario, Refusing())
+    few = run_policy(world, scenario, Refusing(), patience=20)
+    assert few.overruled
+    assert few.costs.sum() not in (replay.costs.sum(), refusing.costs.sum())
+    many = run_policy(world, scenario, Refusing(), patience=10**9)
+    assert (many.costs == refusing.costs).all()
+    assert not many.overruled
+    assert not refusing.overruled
 
 
 def test_masks_are_given_to_those_who_take_them() -> None:

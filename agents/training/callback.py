@@ -134,7 +134,7 @@ class TrainingCallback(BaseCallback):
             raise KeyboardInterrupt
 
     def validate(self) -> None:
-        """Score the agent; keep it if it is the best so far."""
+        """Score the agent; keep it if it is the best so far, and was not overruled."""
         before = self.validator.seconds
         found = self.validator.validate(self.model)
         log = self.log
@@ -144,6 +144,8 @@ class TrainingCallback(BaseCallback):
         if found.stochastic is not None:
             self.logger.record("validation/stochastic", found.stochastic)
         self.logger.dump(found.steps)  # the next of the library comes later, or never
+        if found.overruled:
+            return
         if log.best is None or found.rank(self.by) > log.best.rank(self.by):
             weights = self.model.policy.state_dict()
             log.best, log.best_policy = found, {n: w.clone() for n, w in weights.items()}

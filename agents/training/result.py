@@ -16,7 +16,7 @@ __all__ = ["NoneAcceptable", "TrainingResult"]
 
 
 class NoneAcceptable(ValueError):
-    """No agent of a run is as harmless as it was asked to be: replay is."""
+    """No agent of a run is as harmless as it was asked to be, or can be judged: replay is."""
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ from failgym.agents.training.checkpoints import (
     write_checkpoint,
 )
 from failgym.agents.training.episode_replay import ActionRecord
-from failgym.agents.training.result import TrainingResult
+from failgym.agents.training.result import NoneAcceptable, TrainingResult
 from failgym.agents.training.run_folder import Document, RunFolder, write_json
-from failgym.agents.training.validation import Validator
+from failgym.agents.training.validation import PATIENCE, Validator
 from failgym.envs import Scenario
 from failgym.evaluation.progress import Advance, done_before
 from failgym.evaluation.verdict import Verdict, judged
@@ -111,7 +111,11 @@ class TrainingSession:
         """The result of the run, also written to its folder; the validator judges its agent."""
         best, log = self.log.best, self.log
         if best is None:
-            raise ValueError(f"{self.scenario.name}: the agent was never scored")
+            raise NoneAcceptable(
+                f"{self.scenario.name}: on the validation split every agent of this run was asked"
+                f" more than {PATIENCE} times as often as replay, and overruled: none is kept; train"
+                " for longer"
+            )
         seconds = max(log.seconds - log.validation_seconds - log.warm_start_seconds, 1e-9)
         agent = load_agent(self.folder.best)
         result = TrainingResult(

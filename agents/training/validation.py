@@ -18,9 +18,14 @@ from failgym.agents.training.actor import asked
 from failgym.agents.training.random_states import apart
 from failgym.agents.training.training_settings import Keep
 from failgym.envs import Scenario
-from failgym.evaluation import Anchors, Evaluation
+from failgym.evaluation import Anchors, Evaluation, Run
 
-__all__ = ["EnvironmentScore", "Validation", "Validator"]
+__all__ = ["PATIENCE", "EnvironmentScore", "Validation", "Validator"]
+
+PATIENCE = 100
+"""Answers that an agent may give on the validation split, over the decisions of replay (chosen:
+in Workflow-v1, where each machine that is refused is one more, `flaw` and the agent that comes with
+failgym give five times as many; elsewhere there are hardly more)."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,9 @@ class Validation:
     environments: tuple[EnvironmentScore, ...] | None = None
     """of each environment, where there are several: then the score is their mean, false kills are
     those of the environment with the most, and the tail is a share of the room of a job"""
+    overruled: bool = False
+    """was it asked more than `PATIENCE` times as often as replay, so that CONTINUE was answered
+    from then on? The score is of that, and the agent is not kept: it might be asked without end"""
 
     @property
     def worst(self) -> EnvironmentScore | None:
@@ -82,10 +90,12 @@ class Validation:
         *,
         round: int | None = None,
         caution: float | None = None,
+        overruled: bool = False,
     ) -> Validation:
         """What was found of an agent, after so many steps."""
         low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
-        return cls(steps, found.score, low, high, stochastic, round, caution)
+        own = (steps, found.score, low, high, stochastic, round, caution)
+        return cls(*own, overruled=overruled)
 
     def rank(self, keep: Keep) -> tuple[float, float]:
         """What the best of several is the greatest of: one of the scores, then the other."""
@@ -138,14 +148,26 @@ class Validator:
         model.policy.set_training_mode(False)
         own: Any = model
         with apart(self.seed, own.action_space):
-            best = self._evaluation(model, deterministic=True)
-            learned = self.algorithm.stochastic
-            drawn = self._evaluation(model, deterministic=False).score if learned else None
+            best = self._run(model, deterministic=True)
+            drawn = self._run(model, deterministic=False) if self.algorithm.stochastic else None
         self.seconds += time.perf_counter() - begun
-        return Validation.of(model.num_timesteps, best, drawn)
+        return Validation.of(
+            model.num_timesteps,
+            self.anchors.measure(best),
+            None if drawn is None else self.anchors.measure(drawn).score,
+            overruled=best.overruled,
+        )
 
-    def _evaluation(self, model: BaseAlgorithm, deterministic: bool) -> Evaluation:
-        policy = asked(model, self.seed)
-        name = self.algorithm.name
-        run = self.anchors.run(policy, deterministic=deterministic, name=name, threads=self.threads)
-        return self.anchors.measure(run)
+    @property
+    def patience(self) -> int:
+        """Answers that an agent may give."""
+        return PATIENCE * max(self.anchors.replay.decisions, 1)
+
+    def _run(self, model: BaseAlgorithm, deterministic: bool) -> Run:
+        return self.anchors.run(
+            asked(model, self.seed),
+            deterministic=deterministic,
+            name=self.algorithm.name,
+            threads=self.threads,
+            patience=self.patience,
+        )

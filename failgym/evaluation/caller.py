@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, Protocol, cast
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from failgym.envs.spaces import columns_read
 from failgym.sim.shared.records import Output
 from failgym.sim.shared.rules import Rules
-from failgym.vocabulary import ACTIONS
+from failgym.vocabulary import ACTIONS, Action
 from failgym.worlds.scenario import Scenario
 from failgym.worlds.world import World
 
@@ -122,12 +123,20 @@ class Caller:
         lanes: number of episodes that are served together.
         deterministic: passed on.
         name: what errors call the policy.
+        patience: answers that it may give in all; from then on CONTINUE is answered. None: all.
 
     Raises:
         ValueError: if the policy has no method `predict`, or is a class; names the policy.
     """
 
-    def __init__(self, policy: Predicts, lanes: int, deterministic: bool, name: str) -> None:
+    def __init__(
+        self,
+        policy: Predicts,
+        lanes: int,
+        deterministic: bool,
+        name: str,
+        patience: int | None = None,
+    ) -> None:
         if isinstance(policy, type) or not callable(getattr(policy, "predict", None)):
             raise ValueError(
                 f"policy {name!r}: expected an object with a method predict, such as"
@@ -138,6 +147,8 @@ class Caller:
         self._columns = columns_read(policy)
         self._takes_masks = _accepts(policy.predict, "action_masks")
         self._state: Any = None
+        self._left = math.inf if patience is None else patience
+        self.overruled = False
         self._asked = False
         self._starts = np.ones(lanes, dtype=np.bool_)
         self._actions = np.zeros(lanes, dtype=np.int64)
@@ -158,6 +169,11 @@ class Caller:
             ValueError: if the policy raises, or answers with anything but actions of the right
                 shape, type and range and a state; names the policy.
         """
+        if self._left <= 0:
+            self.overruled = True
+            self._actions[:] = Action.CONTINUE
+            return self._actions
+        self._left -= int(live.sum())
         everywhere = bool(live.all()) or not self._asked or self._state is not None
         asked: Any = slice(None) if everywhere else np.flatnonzero(live)
         answer, state = self._call(out.obs[asked], out.mask[asked], self._starts[asked])

@@ -49,11 +49,13 @@ class Run:
     drawn_in: Bools | None
     """[slices] one of any task that the episode holds, of those not asked about too?"""
     decisions_in: Ints
-    """[slices] how often it was asked"""
+    """[slices] how often it was asked; all offers of machines to an attempt in a pass are one"""
     illegal_in: Ints
     """[slices] actions that the mask forbade; each counted as CONTINUE"""
     seconds: float
     """wall-clock time of the run [s]"""
+    overruled: bool = False
+    """was CONTINUE answered for it, since it was asked more often than it had patience for?"""
 
     @property
     def forfeited(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -58,6 +59,7 @@ def run_policy(
     threads: int = 0,
     deterministic: bool = True,
     name: str | None = None,
+    patience: int | None = None,
     progress: Advance = silent,
 ) -> Run:
     """Run a policy on slices of a world, each once.
@@ -72,6 +74,8 @@ def run_policy(
         threads: threads of the engine; 0 for as many as there are processors, at most 8.
         deterministic: False lets a stochastic policy sample.
         name: what to call the policy.
+        patience: answers that it may give in all, about; from then on CONTINUE is answered, for a
+            policy that refuses every machine is asked again and again. None: all.
         progress: called with the number of slices that ended.
 
     Raises:
@@ -83,16 +87,20 @@ def run_policy(
     check_threads(threads)
     name = name or policy_name(policy)
 
-    def caller(lanes: int) -> Caller:
-        return Caller(policy, lanes, deterministic, name)
+    callers: list[Caller] = []
 
-    return served(
+    def caller(lanes: int) -> Caller:
+        callers.append(Caller(policy, lanes, deterministic, name, patience))
+        return callers[-1]
+
+    found = served(
         *(world, rules, caller, name, slices),
         order=order,
         lanes=lanes,
         threads=threads,
         progress=progress,
     )
+    return replace(found, overruled=any(one.overruled for one in callers))
 
 
 def served(

@@ -21,6 +21,7 @@ from failgym.agents.environments.vec_env import make_sb3_env  # noqa: E402
 from failgym.agents.files.policy_file import load_agent  # noqa: E402
 from failgym.agents.training.actor import Actor, asked  # noqa: E402
 from failgym.agents.training.random_states import random_states  # noqa: E402
+from failgym.agents.training.result import NoneAcceptable  # noqa: E402
 from failgym.agents.training.run_folder import RunFolder  # noqa: E402
 from failgym.agents.training.train import train  # noqa: E402
 from failgym.agents.training.training_settings import (  # noqa: E402
@@ -349,6 +350,21 @@ def test_scoring_leaves_training_as_it_was() -> None:
     assert first == second
     assert torch.equal(state[0], torch.get_rng_state())
     assert state[1] == random_states(model.action_space)["numpy"]["keys"].tolist()
+
+
+def test_who_is_asked_without_end_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no patience every agent is overruled at once, and scores what replay does."""
+    monkeypatch.setattr("failgym.agents.training.validation.PATIENCE", 0)
+    with pytest.raises(NoneAcceptable, match="every agent of this run was asked more than"):
+        short_run(tmp_path / "run", "maskable_ppo")
+    found = json.loads((tmp_path / "run" / "evaluations.json").read_text())
+    assert [(one["overruled"], one["score"], one["stochastic"]) for one in found] == [
+        (True, 0, 0)
+    ] * 2
+    assert not (tmp_path / "run" / "best.safetensors").exists()
+    assert not (tmp_path / "run" / "result.json").exists()
 
 
 def test_what_is_kept_is_the_best_by_the_score_that_is_asked_for() -> None:
