@@ -111,13 +111,18 @@ class SharedSearch:
 
     def _claimed(self) -> Trial | None:
         """A trial that is this process's alone; None if there is none to be had now."""
+        from optuna.exceptions import UpdateFinishedTrialError
+
         held = self._held()
         if not any(trial.state.name == "WAITING" for trial in held.values()):
             free = next((place for place in range(self.trials) if place not in held), None)
             if free is None:
                 return None
             self.study.enqueue_trial(self._lost_at(free), user_attrs={PLACE: free})
-        trial = self.study.ask(self.search.distributions)
+        try:
+            trial = self.study.ask(self.search.distributions)
+        except UpdateFinishedTrialError:
+            return None  # SQLite locks no row, so two may be given a trial, and others were faster
         holder = self._held().get(place_of(trial)) if PLACE in trial.user_attrs else None
         if holder is None or holder.number != trial.number:
             self._give_up(trial.number)  # others were faster

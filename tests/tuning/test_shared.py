@@ -132,6 +132,27 @@ def test_a_worker_takes_up_what_was_lost(
     assert [place_of(trial) for trial in worker.known()] == [0, 1]
 
 
+def test_a_trial_that_others_were_given_too_and_finished_is_theirs(
+    grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite locks no row, so two may take the same trial out of the queue, and one be slow."""
+    from optuna.exceptions import UpdateFinishedTrialError
+
+    url = URLS[1].format(tmp_path)
+    mine, theirs = (SharedSearch(search_of(grounds), url, 2) for _ in range(2))
+    real = mine.study.ask
+
+    def too_late(distributions: Any) -> Any:
+        assert theirs.one()
+        monkeypatch.setattr(mine.study, "ask", real)
+        raise UpdateFinishedTrialError("Trial#0 has already finished and can not be updated.")
+
+    monkeypatch.setattr(mine.study, "ask", too_late)
+    assert mine.one()
+    assert [place_of(trial) for trial in mine.known()] == [0, 1]
+    assert [trial.user_attrs["by"] for trial in mine.known()] == [theirs._name, mine._name]
+
+
 def test_a_beat_that_fails_is_not_the_last(
     grounds: Grounds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
