@@ -339,18 +339,21 @@ def _points_of(
     patience: float,
 ) -> Iterator[None]:
     """Measure what is not known of an environment; each time there is more to keep, yield."""
-    known["points"] = [one for one in known["points"] if _told(one, patience)]
-    there = {(one["learner"], one["given"]) for one in known["points"]}
+    there = {(one["learner"], one["given"]) for one in known["points"] if _told(one, patience)}
     left = {(learner, given): make for learner, given, make in asked}
     left = {about: make for about, make in left.items() if about not in there}
     rule, warm = PAPERS[scenario.name], set[str]()
-    published: list[float | None] = known.get("as_published", [None])
-    if not left and published[0] is not None:
+    published = {"score": known.get("as_published", [None])[0], "patience": known.get("patience")}
+    if not left and _told(published, patience):
         return
     place = Place("fresh", tuple(Anchors.of(one, split="test") for one in unseen))
     check_room(place.anchors)
-    if published[0] is None:
-        known.update(rule=rule, as_published=_judged(place, REGISTRY[rule](), patience))
+    if not _told(published, patience):
+        score = _judged(place, REGISTRY[rule](), patience)
+        known.update(rule=rule, as_published=score)
+        known.pop("patience", None)
+        if score[0] is None:
+            known["patience"] = patience
         yield
     for number, ((learner, given), make) in enumerate(left.items(), 1):
         if learner not in warm:
@@ -360,7 +363,10 @@ def _points_of(
         point = Point(learner, given, took, *_judged(place, policy, patience))
         if point.score is None:
             point = replace(point, patience=patience)
-        known["points"].append(asdict(point))
+        others = [
+            one for one in known["points"] if (one["learner"], one["given"]) != (learner, given)
+        ]
+        known["points"] = [*others, asdict(point)]
         print_line(
             f"{scenario.name}, {number} of {len(left)}: {learner}, {given}: {took:.0f} s,"
             f" {_text(point)}"

@@ -73,7 +73,7 @@ def curves(content: dict[str, Any]) -> str:
     for env in (env for env in SCENARIOS if env in content):
         rule, points = content[env]["rule"], content[env]["points"]
         name = f"`failgym/{env}`"
-        published = _judged(content[env]["as_published"], None)
+        published = _judged(content[env]["as_published"], content[env].get("patience"))
         found.append([name, f"`{rule}`", "as published", "0", published])
         for one in sorted(points, key=lambda point: (point["learner"], point["seconds"])):
             learner = f"`{rule}`" if one["learner"] == TUNED else f"`{one['learner']}`"

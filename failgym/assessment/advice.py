@@ -404,9 +404,9 @@ def surely(number: int | None) -> str:
     """In how many periods that is sure.
 
     >>> surely(0), surely(3), surely(None)
-    ('surely in none', 'surely in 3', 'how surely, too few jobs tell')
+    ('surely in none', 'surely in 3', 'how surely is not known')
     """
-    return "how surely, too few jobs tell" if number is None else f"surely in {number or 'none'}"
+    return "how surely is not known" if number is None else f"surely in {number or 'none'}"
 
 
 def _apart(best: Judged) -> str:

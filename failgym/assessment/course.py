@@ -124,7 +124,11 @@ class Course:
         return Ground(
             measure=self.measure.name,
             forecast=self.forecast,
-            evidence=replace(evidence, replay=replay.sum(axis=1)),
+            evidence=replace(
+                evidence,
+                replay=replay.sum(axis=1),
+                possible=np.full(len(replay), np.nan),  # `room` finds it
+            ),
             replay=replay,
             figures=np.array([figures_of(place, place.replay) for place in self.places]),
             rows=tuple(len(place.evidence.replay) for place in self.places),
@@ -162,7 +166,7 @@ class Ground:
     measure: str
     forecast: str
     evidence: Evidence
-    """in machine-hours"""
+    """in machine-hours; what the bound saves is NaN"""
     replay: Floats
     """[rows, 5] cost of replay by term [machine-h]"""
     figures: Floats

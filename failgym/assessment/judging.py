@@ -94,8 +94,9 @@ class Judged:
     then [machine-h]"""
     by_period_low: tuple[float | None, ...]
     """with `by_period_high`: where what as many jobs like these save lies, with 95 % for all
-    periods and all candidates at once [machine-h]; None where too few jobs decide: of fewer than
-    five units, or if it would hold 0 and be wider than `WIDEST` says of the tasks of the period"""
+    periods and all candidates at once [machine-h]; None where that is not known: of fewer than
+    five units, where units of each period are alike, or if it would hold 0 and be wider than
+    `WIDEST` says of the tasks of the period"""
     by_period_high: tuple[float | None, ...]
     worst: float
     """net saving of the worst period [machine-h]"""
@@ -337,8 +338,10 @@ def chosen_on_the_past(
 ) -> tuple[Played, tuple[str, ...]]:
     """In each fold the policy that saves most before it, or replay; and their names.
 
-    That is what it saves on the past of the first fold, and on those tasks of the folds in between
-    that were over when the fold began. Who was made of a past is not among them.
+    That is what it saves on the past of the first fold, with the measures that it tells of, and on
+    those tasks of the folds in between that were over when the first task of the fold was
+    submitted that is asked about. Tasks that were not over as the first fold began, and those of
+    folds that are left out, are of neither. Who was made of a past is not among them.
     """
     asked = {name: one for name, one in played.items() if not np.isnan(one.past)}
     saved = {name: (ground.replay - one.terms).sum(axis=1) for name, one in asked.items()}

@@ -36,6 +36,8 @@ MUCH = 0.1
 """Share of the machine-time of tasks that the data cuts off from which on it is told first."""
 BEYOND = 1.0
 """How far lines are drawn beyond what bars span, as a multiple of that."""
+MARGIN = 0.02
+"""What is left free above and below, likewise."""
 MANY = 100
 """Stretches of time from which on there is no room between them."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -399,9 +401,10 @@ def _by_period(found: Assessment) -> str:
     up, down = max(0.0, *best.by_period), min(0.0, *best.by_period)
     ranges = list(zip(best.by_period_low, best.by_period_high, strict=True))
     ends = [end for both in ranges for end in both if end is not None]
-    top = min(max([up, *ends]), up + BEYOND * (up - down))
-    bottom = max(min([down, *ends]), down - BEYOND * (up - down))
-    cut = max([up, *ends]) > top or min([down, *ends]) < bottom
+    highest, lowest, span = max([up, *ends]), min([down, *ends]), up - down
+    top = min(highest + MARGIN * span, up + BEYOND * span)
+    bottom = max(lowest - MARGIN * span, down - BEYOND * span)
+    cut = highest > top or lowest < bottom
 
     def height(value: float) -> str:
         """Where a value is drawn, from the top down; at the edge what lies beyond."""
@@ -444,14 +447,14 @@ def _lines(best: Judged, period: str, *, cut: bool) -> str:
     """What the lines in the picture of periods are, and whether some are cut at its edge."""
     known = sum(low is not None for low in best.by_period_low)
     if not known:
-        return f"Of no single {period} do enough jobs tell how sure that is."
+        return f"How sure that is of a single {period} is not known."
     text = (
         f"Lines: where the saving of as many jobs like those of the {period} lies, with 95 %"
         f" confidence for all {period}s and all ways to use a rule at once."
     )
     if cut:
         text += " What reaches the edge goes on beyond it."
-    return text if known == best.periods else f"{text} Where there is no line, too few jobs tell."
+    return text if known == best.periods else f"{text} Where there is no line, it is not known."
 
 
 def _abouts(found: Assessment) -> str:

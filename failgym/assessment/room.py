@@ -97,6 +97,9 @@ def room_of(course: Course, work: WorkFolder) -> MeasureRoom:
     )
     found: dict[str, Any] = json.loads(kept)
     found["folds"] = tuple(found["folds"])
+    found["title"] = (
+        course.measure.title
+    )  # several measures at once may be others that are the same
     return MeasureRoom(**found)
 
 

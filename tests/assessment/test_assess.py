@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import failgym
-from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing
+from failgym.assessment import MEASURES, Assessment, Candidate, assess, judging, playing, room
 from failgym.assessment.advice import advice_of
 from failgym.assessment.course import Course, Ground, Whole, reason, scenario_of
 from failgym.assessment.judging import chosen_on_the_past
@@ -325,6 +326,48 @@ def test_what_was_made_from_the_past_is_not_chosen_by_it() -> None:
     found = assessed(doomed(200, long_ones_finish=False), made, measures=["kill"])
     [chosen] = [each for each in found.judged if each.kind == "chosen"]
     assert "made" not in chosen.chosen
+
+
+def test_the_room_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is called what the measures are called that are asked for, in their order."""
+    trace, rules = failing(600, spared=(0, 0)), {"retry_cap": RULES["retry_cap"]}
+    found = assessed(trace, rules, measures=["retry", "kill"], work=tmp_path)
+
+    def find_again(*_: Any) -> Any:
+        raise AssertionError("it was found before")
+
+    monkeypatch.setattr(room, "_room_of", find_again)
+    again = assessed(trace, rules, measures=["kill", "retry"], work=tmp_path)
+    assert {one.measure: one.hours for one in again.rooms} == {
+        one.measure: one.hours for one in found.rooms
+    }
+    titles = [each.rooms[-1].title for each in (found, again)]
+    assert titles == ["retry and kill at once", "kill and retry at once"]
+    with pytest.raises(AssertionError, match="found before"):
+        assessed(trace, rules, measures=["kill"], work=tmp_path, task_value=2.0)
+
+
+def test_who_saves_the_same_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`given` does what `optimal_stopping` does; `rash` does something else."""
+    judged = list[bytes]()
+    real = judging.sure_of
+
+    def seen(ground: Any, played: Any, **more: Any) -> Any:
+        judged.append(played.terms.tobytes())
+        return real(ground, played, **more)
+
+    module = import_module("failgym.assessment.assess")  # the package has such a function
+    monkeypatch.setattr(module, "sure_of", seen)
+    some = {
+        "optimal_stopping": RULES["optimal_stopping"],
+        "given": Candidate(OptimalStopping(), "given", None),
+        "rash": Candidate(KillAfter(0), "given", None),
+    }
+    found = assessed(doomed(300, long_ones_finish=False), some, measures=["kill"])
+    assert len(judged) == len(set(judged)) == 2
+    by_name = {each.policy: each for each in found.judged}
+    assert by_name["given"].verdict == by_name["optimal_stopping"].verdict
+    assert by_name["rash"].verdict != by_name["given"].verdict
 
 
 def test_a_fold_in_which_nothing_is_decided_is_left_out_alone() -> None:

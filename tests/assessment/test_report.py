@@ -680,7 +680,7 @@ def test_lines_of_periods_are_drawn_and_explained(found: Assessment) -> None:
     few = replace(best, by_period_low=none, by_period_high=none)
     text = page(replace(found, judged=(*others, few)))
     assert 'class="range"' not in text
-    assert "Of no single hour do enough jobs tell how sure that is." in text
+    assert "How sure that is of a single hour is not known." in text
     saved = (1.0, 4.0, *(0.0 for _ in none[2:]))
     low, high = (0.5, -900.0, *none[2:]), (1.5, 900.0, *none[2:])
     some = replace(best, by_period=saved, by_period_low=low, by_period_high=high)
@@ -696,11 +696,17 @@ def test_lines_of_periods_are_drawn_and_explained(found: Assessment) -> None:
     assert ": 1.0 h, between 0.50 and 1.5 h</title>" in text
     assert ": 4.0 h, between -900 and 900 h</title>" in text
     assert "with 95 % confidence for all hours and all ways to use a rule at once" in text
-    assert "Where there is no line, too few jobs tell." in text
+    assert "Where there is no line, it is not known." in text
     assert "What reaches the edge goes on beyond it." in text
     low, high = (0.5, 3.0, *none[2:]), (1.5, 7.0, *none[2:])
     some = replace(some, by_period_low=low, by_period_high=high)
     assert "What reaches the edge" not in page(replace(found, judged=(*others, some)))
+    low, high = (-900.0, 3.0, *none[2:]), (1.5, 6.0, *none[2:])
+    some = replace(some, by_period_low=low, by_period_high=high)
+    text = page(replace(found, judged=(*others, some)))
+    assert "What reaches the edge goes on beyond it." in text
+    tops = re.findall(r'<line class="range" x1="[^"]*" x2="[^"]*" y1="([^"]*)"', text)
+    assert all(float(top) > 0.0 for top in tops), "what is not cut does not reach it"
 
 
 @pytest.mark.parametrize(
@@ -708,7 +714,7 @@ def test_lines_of_periods_are_drawn_and_explained(found: Assessment) -> None:
     [
         (1, "3 of 9, surely in 1)"),
         (0, "3 of 9, surely in none)"),
-        (None, "3 of 9, how surely, too few jobs tell)"),
+        (None, "3 of 9, how surely is not known)"),
     ],
 )
 def test_sure_losses_are_counted(found: Assessment, surely: int | None, said: str) -> None:

@@ -127,6 +127,9 @@ def test_who_takes_too_long_has_no_score(tmp_path: Path, monkeypatch: pytest.Mon
     compute_curves.main(file, [GRACE], "0.5", "2", **options)
     found = json.loads(file.read_text())["GracePeriod-v1"]["points"]
     assert [one["score"] for one in found if one["learner"] == compute_curves.ALGORITHM] == [0.0]
+    assert [one["score"] for one in found if one["learner"] == compute_curves.TUNED] == [
+        scores[compute_curves.TUNED]
+    ], "what is not asked for now is kept"
 
 
 def test_a_rule_that_is_not_judged_in_time_is_drawn_without(tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ def far_student(above: float, freedom: float) -> float:
     """Quantile of Student's t, however far out and however few the degrees of freedom.
 
     Hill, "Algorithm 396: Student's t-quantiles", Communications of the ACM 1970. From 1.8 degrees
-    on it is right to .2 %; below, but for 1, too large: by 5 % with 1.2 degrees, 18 % just above 1.
+    on it is right to .2 % for ``above`` up to .05; with fewer, but for 1, it is too large: by 5 %
+    with 1.2 degrees, 18 % just above 1.
 
     Args:
         above: chance that more is drawn, 0 to .5.
