@@ -113,8 +113,8 @@ class TrainingSession:
         if best is None:
             raise NoneAcceptable(
                 f"{self.scenario.name}: on the validation split every agent of this run was asked"
-                f" more than {PATIENCE} times as often as replay, and overruled: none is kept; train"
-                " for longer"
+                f" more than {PATIENCE} times as often as replay, and overruled: none is kept;"
+                " train for longer"
             )
         seconds = max(log.seconds - log.validation_seconds - log.warm_start_seconds, 1e-9)
         agent = load_agent(self.folder.best)
