@@ -389,7 +389,9 @@ def test_wrong_numbers_are_refused(wrong: dict[str, Any]) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [{"threads": -1}, {"threads": 0.5}, {"lanes": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"threads": -1}, {"threads": 0.5}, {"lanes": 0}, {"patience": -1}, {"patience": 2.5}]
+)
 def test_wrong_numbers_of_a_run_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected a whole number"):
         run_policy(build_world(GRACE), GRACE, Replay(), np.array([0]), **wrong)

@@ -54,7 +54,10 @@ FORECASTS = ("none", "trained")
 MOST_TRIED = 3
 """Policies that are tried on the record's own machines, one after the other, until one does not
 lose there (chosen: each takes minutes)."""
-CHOOSES = "In each part of the record the rule that would have saved most before it, or none."
+CHOOSES = (
+    "In each part of the record the rule that would have saved most on what could be judged before"
+    " it, or none."
+)
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ class Part:
     """name of the candidate; "": all that are not made for a fold, and if there is no fold, only
     replay and the room"""
     fold: int = 0
-    """1 to 5: only what was before this fold, or of all that are not made for one before the first
-    that is judged; 0: play all"""
+    """1 to 5: only what was before this fold; before the first that is judged, of those that are
+    not made for one; 0: play all"""
 
     def __str__(self) -> str:
         """What messages call it."""
@@ -87,9 +87,8 @@ class Beforehand:
                 return True
             players = self._players(part, course)
             folds = [one.fold for one in course.scenarios]
-            numbers = [n for n, fold in enumerate(folds) if part.fold in (0, fold)]
-            if part.fold and not part.policy:
-                numbers = [0]
+            of_fold = [n for n, fold in enumerate(folds) if part.fold in (0, fold)]
+            numbers = of_fold if part.policy or not part.fold else [0]
             ready = [get_ready(course, players, self.work, number) for number in numbers]
             if not part.fold:
                 for name, one in players.items():

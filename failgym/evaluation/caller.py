@@ -149,6 +149,7 @@ class Caller:
         self._state: Any = None
         self._left = math.inf if patience is None else patience
         self.overruled = False
+        """has CONTINUE been answered for it?"""
         self._asked = False
         self._starts = np.ones(lanes, dtype=np.bool_)
         self._actions = np.zeros(lanes, dtype=np.int64)

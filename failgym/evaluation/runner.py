@@ -79,14 +79,15 @@ def run_policy(
         progress: called with the number of slices that ended.
 
     Raises:
-        ValueError: for no slices, a slice that does not exist, lanes or threads that are no whole
-            numbers or too small; and, naming the policy, if it was made for another environment,
-            and for what its `predict` raises or returns.
+        ValueError: for no slices, a slice that does not exist, lanes, threads or patience that are
+            no whole numbers or too small; and, naming the policy, if it was made for another
+            environment, and for what its `predict` raises or returns.
     """
     policy = playing_by(policy, rules, name)
     check_threads(threads)
+    if patience is not None:
+        check_count("patience", patience, 0)
     name = name or policy_name(policy)
-
     callers: list[Caller] = []
 
     def caller(lanes: int) -> Caller:

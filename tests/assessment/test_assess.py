@@ -23,7 +23,7 @@ from failgym.baselines.optimal_stopping import OptimalStopping
 from failgym.continued import restarts
 from failgym.envs import Scenario, resolve
 from failgym.evaluation.evidence import Evidence
-from failgym.evaluation.statistics.groups import far_student
+from failgym.evaluation.statistics.interval_width import far_student
 from failgym.evaluation.statistics.sampling_units import SamplingUnits
 from failgym.policy import Policy
 from failgym.traces import Trace, generate

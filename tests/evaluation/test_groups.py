@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from failgym.evaluation.statistics.groups import far_student, sums_with_intervals
-from failgym.evaluation.statistics.interval_width import student
+from failgym.evaluation.statistics.groups import sums_with_intervals
+from failgym.evaluation.statistics.interval_width import far_student, student
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,7 +22,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MANY_TRACES", "Variance", "freedom_of", "stretch", "stretched", "student"]
+__all__ = [
+    "MANY_TRACES",
+    "Variance",
+    "far_student",
+    "freedom_of",
+    "stretch",
+    "stretched",
+    "student",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -133,3 +141,43 @@ def student(probability: float, freedom: float) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return math.fsum(term / freedom**power for power, term in enumerate(terms))
+
+
+def far_student(above: float, freedom: float) -> float:
+    """Quantile of Student's t, however far out and however few the degrees of freedom.
+
+    `student` stays beside it, since the published intervals and those of the browser go by it.
+
+    Hill, "Algorithm 396: Student's t-quantiles", Communications of the ACM 1970. From 1.8 degrees
+    on it is right to .2 % for ``above`` up to .05; with fewer, but for 1, it is too large: by 5 %
+    with 1.2 degrees, 18 % just above 1.
+
+    Args:
+        above: chance that more is drawn, 0 to .5.
+        freedom: degrees of freedom, at least 1.
+    """
+    p, n = 2.0 * above, freedom
+    if n == 1.0:
+        return 1.0 / math.tan(math.pi * above)
+    if n == 2.0:
+        return math.sqrt(2.0 / (p * (2.0 - p)) - 2.0)
+    a = 1.0 / (n - 0.5)
+    b = (48.0 / a) / a
+    c = ((20700.0 * a / b - 98.0) * a - 16.0) * a + 96.36
+    d = ((94.5 / (b + c) - 3.0) / b + 1.0) * math.sqrt(a * math.pi / 2.0) * n
+    y = (d * p) ** (2.0 / n)
+    if y > 0.05 + a:
+        x = -NormalDist().inv_cdf(above)
+        y = x * x
+        if n < 5.0:
+            c += 0.3 * (n - 4.5) * (x + 0.6)
+        c += (((0.05 * d * x - 5.0) * x - 7.0) * x - 2.0) * x + b
+        y = (((((0.4 * y + 6.3) * y + 36.0) * y + 94.5) / c - y - 3.0) / b + 1.0) * x
+        y = math.expm1(a * y * y)
+    else:
+        y = (
+            (1.0 / (((n + 6.0) / (n * y) - 0.089 * d - 0.822) * (n + 2.0) * 3.0) + 0.5 / (n + 4.0))
+            * y
+            - 1.0
+        ) * (n + 1.0) / (n + 2.0) + 1.0 / y
+    return math.sqrt(n * y)
